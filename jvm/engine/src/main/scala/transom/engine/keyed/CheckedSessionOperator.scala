@@ -44,7 +44,7 @@ final class CheckedSessionOperator[R, A <: AnyRef, T](
       missed = MissedWindows.of(alone(ofRow))
     } else {
       missed = MissedWindows.None
-      val now = nowOf(context.watermark, context.clock)
+      val now = nowOf(context.reached, context.clock)
       data.add(state, join(state, ofRow, ofRow.start, now), row, context.time)
     }
     Pulled.none

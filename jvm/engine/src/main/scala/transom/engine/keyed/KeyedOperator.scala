@@ -32,6 +32,8 @@ final class KeyedOperator[R, A <: AnyRef, T](
   private val context = new WindowContext(plan, rows)
   private val assigned = ArrayBuffer.empty[TimeWindow]
   private val missed = ArrayBuffer.empty[TimeWindow]
+  // The watermark by which the row is late.
+  private var lateBy = Long.MinValue
   // The closed windows of the row that `assigned` leaves out.
   private var closed: View[TimeWindow] = View.empty
   // Empty except while timers run.
@@ -45,7 +47,8 @@ final class KeyedOperator[R, A <: AnyRef, T](
     missed.clear()
     closed =
       assigner.assignOpen(rowContext, state.rowCount, closedBy(state, rowContext), assigned)
-    context.open(state, rowContext.watermark, rowContext.clock)
+    lateBy = rowContext.watermark
+    context.open(state, rowContext.reached, rowContext.clock)
     context.setRow(row, rowContext)
     addTo(0, state, row, rowContext)
   }
@@ -161,7 +164,9 @@ final class KeyedOperator[R, A <: AnyRef, T](
 
   private def find(state: KeyState[A], bounds: TimeWindow): WindowState[A] = {
     val latest = state.latest
-    if (latest != null && latest.bounds == bounds) latest
+    // The source of the row may be ahead of the watermark by which the window will fire.
+    if (lateBy > context.watermark && !canOpen(bounds)) null
+    else if (latest != null && latest.bounds == bounds) latest
     else {
       val found = state.windows.get(bounds)
       if (found != null) state.latest = found
@@ -204,7 +209,7 @@ final class KeyedOperator[R, A <: AnyRef, T](
 
   private def canOpen(bounds: TimeWindow): Boolean =
     assigner.timeline != Timeline.Event ||
-      plan.cleanupOf(bounds) > context.watermark && assigner.canOpen(bounds, context.watermark)
+      plan.cleanupOf(bounds) > lateBy && assigner.canOpen(bounds, lateBy)
 
   private def addRow(
       state: KeyState[A],
@@ -217,7 +222,7 @@ final class KeyedOperator[R, A <: AnyRef, T](
       addCleanup(window)
       Pulled.none
     } else {
-      firing.start(Cause.Rows, rowContext.watermark, rowContext.clock)
+      firing.start(Cause.Rows, rowContext.reached, rowContext.clock)
       Pulled.andThen(handle(result, window)) {
         addCleanup(window)
         if (result.purges && assigner.endsWhenPurged) forget(state, window)

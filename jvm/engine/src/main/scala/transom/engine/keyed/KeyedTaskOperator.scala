@@ -23,6 +23,10 @@ import transom.engine.window._
   *   builds the results of the current key
   * @param judgeOf
   *   opens the judge of a key group at a wall-clock time, in microseconds since 1970
+  * @param bySource
+  *   whether each source has a watermark by which its rows are late, and windows fire by the least
+  *   of them. The first input of a batch is then an `Advanced` that says by which watermark they
+  *   have fired before.
   */
 final class KeyedTaskOperator[K <: KeyStore, R, T](
     spec: WindowSpec,
@@ -31,7 +35,8 @@ final class KeyedTaskOperator[K <: KeyStore, R, T](
     results: KeyListener,
     sideOutput: SideOutput[T],
     limits: Limits,
-    judgeOf: (K, Long) => KeyJudge)
+    judgeOf: (K, Long) => KeyJudge,
+    bySource: Boolean = false)
     extends TaskOperator[K, T] {
   private val convention = spec.window.convention
   private val listener: KeyListener = key => {
@@ -69,7 +74,8 @@ final class KeyedTaskOperator[K <: KeyStore, R, T](
       store,
       clock,
       convention,
-      new SideRows(spec, sideOutput, clock))
+      new SideRows(spec, sideOutput, clock),
+      bySource)
   }
 
   // The end of the input must also reach keys without timers.
@@ -97,7 +103,8 @@ private final class KeyedGroupOperator[R, S <: PerKeyState, T](
     store: KeyStore,
     clock: Long,
     convention: TimeConvention,
-    side: SideRows[T])
+    side: SideRows[T],
+    bySource: Boolean)
     extends KeyGroupOperator[T](owner) {
   private val isOnClock = spec.time.contains(ProcessingTime)
   // Each row has a late watermark of its own.
@@ -212,6 +219,7 @@ private final class KeyedGroupOperator[R, S <: PerKeyState, T](
       store.saveFirstRow(clock)
     }
     context.clock = now
+    if (bySource) context.firedBy = advance.before
     Pulled.andThen(group.reach(key, context)) {
       // The codec shares its rows, and windows that fire read others.
       val row = rows.codec.view(value)

@@ -69,7 +69,7 @@ final class KeysOfGroup[R, S <: PerKeyState, T](
 
   /** Makes the key of a row current, and advances it to the arrival of the row. */
   def reach(key: ByteRange, context: RowContext): Iterator[T] =
-    operator.advance(find(key).state, context.watermark, context.clock)
+    operator.advance(find(key).state, context.reached, context.clock)
 
   /** Adds a row to the current key. Call `reach` first.
     *

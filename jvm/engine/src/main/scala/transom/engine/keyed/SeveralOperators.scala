@@ -149,6 +149,7 @@ private final class SeveralOperator[R, T](
     ofMember.time = times.timeIn(context.time)
     if (ofMember.end != RowContext.NoEnd) ofMember.end = times.timeIn(context.end)
     ofMember.watermark = times.watermarkIn(context.watermark)
+    ofMember.firedBy = times.watermarkIn(context.firedBy)
     ofMember.clock = times.clockIn(context.clock)
     ofMember
   }

@@ -19,6 +19,14 @@ final class RowContext {
   /** The late watermark: the watermark by which the row may be late. */
   var watermark: Long = Long.MinValue
 
+  /** The watermark by which windows have fired, if the source of the row may be ahead of the other
+    * sources; else `Long.MaxValue`, and windows have fired by `watermark`.
+    */
+  var firedBy: Long = Long.MaxValue
+
+  /** The watermark by which windows have fired before the row. */
+  def reached: Long = math.min(watermark, firedBy)
+
   /** Wall-clock time of the batch of the row. Set right before windows receive the row. */
   var clock: Long = Long.MinValue
 
@@ -41,6 +49,7 @@ final class RowContext {
     time = other.time
     slice = other.slice
     watermark = other.watermark
+    firedBy = other.firedBy
     clock = other.clock
     arrival = other.arrival
     gap = other.gap

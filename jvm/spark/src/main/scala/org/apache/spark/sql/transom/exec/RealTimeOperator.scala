@@ -5,11 +5,12 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{EventTime => _, _}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.execution.datasources.v2.StreamingDataSourceV2ScanRelation
 import org.apache.spark.sql.streaming.{OutputMode, TimeMode}
 import org.apache.spark.sql.transom.batch.{LateWatermark, RealTime}
 import org.apache.spark.sql.transom.planned.{JudgementColumns, Layouts, WindowOperatorPlan}
 import org.apache.spark.sql.transom.realtime.{RealTimeProcessor, SourceMessage, SourceTasks}
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types.{StringType, StructType}
 
 import transom.engine.spec.{Accept, EventTime, Periodic, Time, TimePolicy}
 
@@ -43,7 +44,7 @@ private object RealTimeOperator {
     val (processor, mapSide) = partsOf(results)
     val before = mapSide.operatorPlan
     RealTime.check(before)
-    val judgement = JudgementColumns.create()
+    val judgement = JudgementColumns.create().copy(bySource = true)
     val delayUs = delayOf(mapSide.child)
     val spec = before.spec.copy(time = Some(judging(before.spec.time, delayUs)))
     val operatorPlan = inBatch(
@@ -52,19 +53,20 @@ private object RealTimeOperator {
         spec = spec,
         choice = Layouts.choose(spec, before.aggregates.map(_.aggregateFunction)),
         judgement = Some(judgement)))
+    val (below, source) = withSource(mapSide.child)
     val read = mapSide.columns.zip(before.columns).distinct.map { case (from, to) =>
       Alias(from, to.name)(to.exprId)
-    } ++ judgement.all.map(column => Alias(Literal(0L), column.name)(column.exprId))
+    } ++ source ++ judgement.all.map(column => Alias(Literal(0L), column.name)(column.exprId))
     val tasks = SourceTasks(
       operatorPlan,
       read.map(_.toAttribute),
-      source = None,
+      source.map(_.toAttribute),
       delayUs,
       LateWatermark.runningBatch(session).get.numStateStores)
     val rows = DeserializeToObject(
       RowObject(),
       AttributeReference("row", RowObject.dataType, nullable = false)(),
-      Project(read, mapSide.child))
+      Project(read, below))
     val messages = serialized(SourceMessage.schema, None) { message =>
       MapPartitions(
         rows => tasks.messages(rows.asInstanceOf[Iterator[InternalRow]]),
@@ -96,6 +98,46 @@ private object RealTimeOperator {
         (processor, mapSide)
       case _ =>
         throw RealTime.refusal(OperatorNode.allIn(results).last.spec.name, "several operators")
+    }
+
+  /** The rows with the columns that identify their source, and the id of the source of a task's
+    * first row.
+    *
+    * A task of Kafka's source reads one partition of a topic. Of other sources the id is unknown.
+    */
+  private def withSource(rows: LogicalPlan): (LogicalPlan, Option[Alias]) =
+    carried(rows) match {
+      case None => (rows, None)
+      case Some((below, topic, partition)) =>
+        val number = BitwiseAnd(MonotonicallyIncreasingID(), Literal((1L << 33) - 1L))
+        val id = Concat(Seq(topic, Literal("-"), Cast(partition, StringType)))
+        val ofFirst = If(EqualTo(number, Literal(0L)), id, Literal(null, StringType))
+        (below, Some(Alias(ofFirst, "source")()))
+    }
+
+  /** A plan whose output also has the topic and the partition of rows, if they come from Kafka. */
+  private def carried(plan: LogicalPlan): Option[(LogicalPlan, Attribute, Attribute)] =
+    plan match {
+      case scan: StreamingDataSourceV2ScanRelation
+          if scan.stream.getClass.getSimpleName == "KafkaMicroBatchStream" =>
+        for {
+          topic <- scan.output.find(_.name == "topic")
+          partition <- scan.output.find(_.name == "partition")
+        } yield (scan, topic, partition)
+      case Project(list, child) =>
+        carried(child).map { case (below, topic, partition) =>
+          val added = Seq(topic, partition).filterNot(list.contains)
+          (Project(list ++ added, below), topic, partition)
+        }
+      case Filter(condition, child) =>
+        carried(child).map { case (below, topic, partition) =>
+          (Filter(condition, below), topic, partition)
+        }
+      case node: EventTimeWatermark =>
+        carried(node.child).map { case (below, topic, partition) =>
+          (node.copy(child = below), topic, partition)
+        }
+      case _ => None
     }
 
   /** How far the watermark trails the latest time, as the watermark of the input says. */

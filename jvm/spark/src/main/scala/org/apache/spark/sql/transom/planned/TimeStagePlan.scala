@@ -104,8 +104,13 @@ final case class TimeStagePlan(
   *   none
   * @param code
   *   the code of the `Judgement`
+  * @param bySource
+  *   whether each source has a watermark of its own, see `KeyedTaskOperator`
   */
-final case class JudgementColumns(watermark: Attribute, code: Attribute) {
+final case class JudgementColumns(
+    watermark: Attribute,
+    code: Attribute,
+    bySource: Boolean = false) {
   def all: Seq[Attribute] = Seq(watermark, code)
 }
 

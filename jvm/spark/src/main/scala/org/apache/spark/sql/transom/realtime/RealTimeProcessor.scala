@@ -129,8 +129,8 @@ private final class RealTimeTask(tasks: SourceTasks, heap: HeapState) {
     fired = reached
     val results = groups.due(sources.watermark, reached).iterator.flatMap { group =>
       val operator = open(group, nowMs)
-      val inputs = task.inputs(groups.take(group, reached), Watermark.NotYet) ++
-        Iterator.single(new GroupInput.Advanced(advance))
+      val inputs = Iterator.single(new GroupInput.Advanced(advance)) ++
+        task.inputs(groups.take(group, reached), Watermark.NotYet)
       Pulled.andDo(operator.process(inputs))(groups.setTimer(group, operator.nextTimer))
     }
     Pulled.andDo(results)(heap.trim())

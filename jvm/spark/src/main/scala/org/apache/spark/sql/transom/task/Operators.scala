@@ -60,6 +60,7 @@ private[task] object Operators {
       results,
       new SideOutputRows(operatorPlan),
       limits,
-      judgeOf)
+      judgeOf,
+      bySource = operatorPlan.judgement.exists(_.bySource))
   }
 }
