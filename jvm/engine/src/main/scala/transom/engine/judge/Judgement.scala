@@ -45,6 +45,10 @@ final class Judgement {
     dropped = reason
   }
 
+  /** Makes the row meet a watermark of others too, if it is ahead of that of its source. */
+  private[judge] def meet(watermark: Long): Unit =
+    this.watermark = math.max(this.watermark, watermark)
+
   private[judge] def punctuate(at: Long): Unit = {
     time = at
     isPunctuation = true

@@ -115,8 +115,10 @@ final case class WindowSpec(
   def clocks: Int =
     Seq(drain, takesTicks, stageNeedsClock && !hasSubstreams).count(identity)
 
-  /** Whether a row may make a window fire before the watermark or the clock advances. */
-  def firesOnRows: Boolean = {
+  /** Whether windows must receive each row when it arrives: it may make a window fire, or its time is
+    * that of its arrival.
+    */
+  def firesOnRows: Boolean = time.contains(ProcessingTime) || {
     def reactsToRows(trigger: Trigger) = trigger.parts.exists {
       case _: AfterCount | _: AfterDelta | _: When | EveryBatch => true
       case _ => false

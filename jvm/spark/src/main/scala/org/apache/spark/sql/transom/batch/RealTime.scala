@@ -8,7 +8,7 @@ import org.apache.spark.sql.transom.planned.WindowOperatorPlan
 import org.apache.spark.util.VersionUtils
 
 import transom.engine.firing.EveryBatch
-import transom.engine.spec.EventTime
+import transom.engine.spec.Punctuated
 
 /** Says which operators run in queries with the real-time trigger. */
 object RealTime {
@@ -37,12 +37,23 @@ object RealTime {
       if (isSet) throw refusal(operator.name, part)
     val (major, minor) = VersionUtils.majorMinorVersion(SPARK_VERSION)
     refuse(major == 4 && minor < 3, s"PySpark $SPARK_VERSION")
-    refuse(!spec.time.exists(_.isInstanceOf[EventTime]), "time that is not EventTime")
     refuse(spec.orderColumns.nonEmpty, "stream(order=)")
     refuse(spec.drain, "drain()")
-    refuse(spec.isSwept, s"${spec.window.productPrefix} windows")
-    refuse(spec.needsClock, "a trigger of the wall clock")
+    refuse(spec.lifetime.isDefined, "lifetime()")
+    refuse(spec.isSwept, s"${spec.window.productPrefix}()")
     refuse(spec.trigger.parts.contains(EveryBatch), "EveryBatch")
     refuse(spec.function.isCalled, "apply()")
+    refuse(spec.idleTimeout.isDefined, "idle_timeout=")
+    refuse(spec.watermarks, "with_watermarks()")
+    spec.policy.foreach { policy =>
+      refuse(policy.overColumns.nonEmpty, "TimePolicy(over=)")
+      refuse(policy.partitions.nonEmpty, "TimePolicy(partitions=)")
+      refuse(policy.estimateArrival, "TimePolicy(estimate_arrival=)")
+      refuse(policy.advance.isInstanceOf[Punctuated], "Punctuated()")
+      refuse(policy.advance.periodic.flatMap(_.rows).exists(_ > 1), "Periodic() of several rows")
+      refuse(
+        policy.arrivalColumn.isEmpty && (policy.early.isDefined || policy.late.isDefined),
+        "an early or late rule without TimePolicy(arrival=)")
+    }
   }
 }

@@ -11,7 +11,7 @@ import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.connector.catalog.{SupportsRead, Table, TableCapability, TableProvider}
 import org.apache.spark.sql.connector.expressions.Transform
 import org.apache.spark.sql.connector.read._
-import org.apache.spark.sql.connector.read.streaming.{MicroBatchStream, Offset}
+import org.apache.spark.sql.connector.read.streaming.{MicroBatchStream, Offset, PartitionOffset, SupportsRealTimeRead}
 import org.apache.spark.sql.transom.batch.RealTime
 import org.apache.spark.sql.transom.checkpoint.CheckpointedSpec
 import org.apache.spark.sql.transom.planned.OperatorSpec
@@ -102,11 +102,12 @@ private object ClockTable extends Table with SupportsRead {
         // Spark gives each source of a query the directory <checkpoint>/sources/<number>.
         val checkpoint = new Path(metadata).getParent.getParent
         val session = SparkSession.active
-        RealTime.refuse(session, operator, "a clock")
         CheckpointedSpec.refuseNewClock(session, checkpoint, operator, record)
         Option(options.get(ClockSource.PeriodUs)) match {
           case Some(period) => new TickClock(session, period.toLong)
-          case None => new DrainClock(session, checkpoint, operator)
+          case None =>
+            RealTime.refuse(session, operator, "drain()")
+            new DrainClock(session, checkpoint, operator)
         }
       }
     }
@@ -163,22 +164,70 @@ object ClockOffset {
   }
 }
 
-/** The input partition that holds the single row of a clock in a batch. */
-private final class ClockRow(val tick: Long) extends InputPartition
+/** The input partition of a clock in a batch. */
+private[clock] sealed trait ClockPartition extends InputPartition {
+  def reader: PartitionReader[InternalRow]
+}
 
-/** Creates readers that return the row of a clock once. */
+/** The single row of a clock in a micro-batch. */
+private[clock] final class ClockRow(tick: Long) extends ClockPartition {
+  override def reader: PartitionReader[InternalRow] = new OneTick(tick)
+}
+
+/** The rows of a clock in Real-Time Mode, whose tasks tick while a batch runs.
+  *
+  * @param at
+  *   the offset at which the batch starts
+  * @param periodMs
+  *   period of the ticks, milliseconds
+  */
+private[clock] final class ClockTicks(at: ClockOffset, periodMs: Long) extends ClockPartition {
+  override def reader: PartitionReader[InternalRow] = new Ticking(at, periodMs)
+}
+
+/** The offset that a clock has reached in Real-Time Mode. */
+private[clock] final class ClockReached(val offset: ClockOffset) extends PartitionOffset
+
+/** Creates the readers of clocks. */
 private object ClockReaderFactory extends PartitionReaderFactory {
-  override def createReader(partition: InputPartition): PartitionReader[InternalRow] = {
-    val tick = partition.asInstanceOf[ClockRow].tick
-    new PartitionReader[InternalRow] {
-      private var isBefore = true
-      override def next(): Boolean = {
-        val hasRow = isBefore
-        isBefore = false
-        hasRow
-      }
-      override def get(): InternalRow = InternalRow(tick)
-      override def close(): Unit = ()
-    }
+  override def createReader(partition: InputPartition): PartitionReader[InternalRow] =
+    partition.asInstanceOf[ClockPartition].reader
+}
+
+/** Reads the single row of a clock in a micro-batch. */
+private final class OneTick(tick: Long) extends PartitionReader[InternalRow] {
+  private var isBefore = true
+
+  override def next(): Boolean = {
+    val hasRow = isBefore
+    isBefore = false
+    hasRow
   }
+  override def get(): InternalRow = InternalRow(tick)
+  override def close(): Unit = ()
+}
+
+/** Reads a row at each multiple of a period, as long as a batch runs in Real-Time Mode. */
+private final class Ticking(at: ClockOffset, periodMs: Long)
+    extends SupportsRealTimeRead[InternalRow] {
+  private var reached = at
+  private var due = 0L
+
+  override def nextWithTimeout(
+      startMs: java.lang.Long,
+      timeoutMs: java.lang.Long): SupportsRealTimeRead.RecordStatus = {
+    due = math.max(due + periodMs, startMs - Math.floorMod(startMs, periodMs))
+    val end = startMs + timeoutMs
+    val isInBatch = due < end
+    val wait = math.min(due, end) - System.currentTimeMillis()
+    if (wait > 0) Thread.sleep(wait)
+    if (isInBatch) reached = reached.next(ClockPhase.Ticked)
+    SupportsRealTimeRead.RecordStatus.newStatusWithoutArrivalTime(isInBatch)
+  }
+
+  override def next(): Boolean =
+    throw new UnsupportedOperationException("call nextWithTimeout")
+  override def get(): InternalRow = InternalRow(reached.tick)
+  override def getOffset: PartitionOffset = new ClockReached(reached)
+  override def close(): Unit = ()
 }

@@ -199,12 +199,15 @@ object DrainClock {
   * @param periodUs
   *   period of the ticks, microseconds
   */
-final class TickClock(session: SparkSession, periodUs: Long) extends ClockStream(session) {
+final class TickClock(session: SparkSession, periodUs: Long)
+    extends ClockStream(session)
+    with SupportsRealTimeMode {
   import ClockPhase._
 
   private var lastInputs: Option[Map[SparkDataStream, String]] = None
   private var lastTick = Long.MinValue
   private var hasEnded = false
+  private var isRealTime = false
 
   override protected lazy val query: StreamExecution = running
 
@@ -222,6 +225,19 @@ final class TickClock(session: SparkSession, periodUs: Long) extends ClockStream
       } else at
     }
   }
+
+  override def prepareForRealTimeMode(): Unit = isRealTime = true
+
+  // In Real-Time Mode a clock has an offset before its first tick. Otherwise Spark would read a
+  // clock without one as an empty input.
+  override def latestOffset(from: Offset, limit: ReadLimit): Offset =
+    if (isRealTime) from else super.latestOffset(from, limit)
+
+  override def planInputPartitions(from: Offset): Array[InputPartition] =
+    Array(new ClockTicks(from.asInstanceOf[ClockOffset], math.max(1L, periodUs / 1000L)))
+
+  override def mergeOffsets(offsets: Array[PartitionOffset]): Offset =
+    offsets.collect { case reached: ClockReached => reached.offset }.maxBy(_.tick)
 
   private def nextOfFinite(at: ClockOffset, isQuiet: Boolean): ClockOffset =
     if (!isQuiet) at.next(Open)

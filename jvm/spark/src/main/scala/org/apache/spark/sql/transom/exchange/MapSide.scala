@@ -57,7 +57,7 @@ final class MapSidePlan(
   * @param windows
   *   reads the gap, the windows or the lifetime from the record of a row
   */
-private final class RuledColumns(
+private[transom] final class RuledColumns(
     input: Seq[Attribute],
     timeColumn: Attribute,
     arrivalColumn: Option[Attribute],
@@ -216,6 +216,7 @@ abstract class WindowMapSide(plan: MapSidePlan) extends MapSide(plan.operatorPla
   private val recordBytes = new ByteRange
   private val watermarkAt = operatorPlan.judgement.fold(-1)(of => positionOf(of.watermark))
   private val codeAt = operatorPlan.judgement.fold(-1)(of => positionOf(of.code))
+  private val bySource = operatorPlan.judgement.exists(_.bySource)
   private val judgement = new Judgement
   // The watermark of the time stage or of the operator whose results are the rows; or null.
   private val upstream = operatorPlan.watermarkSource.map(TaskWatermark.of).orNull
@@ -270,7 +271,7 @@ abstract class WindowMapSide(plan: MapSidePlan) extends MapSide(plan.operatorPla
   override protected final def read(row: InternalRow): Unit = {
     if (upstream != null) follow()
     columns.pointTo(row)
-    if (codeAt < 0) addPlain(row) else addJudged(row)
+    if (codeAt < 0) addPlain(row) else if (bySource) addBySource(row) else addJudged(row)
   }
 
   /** Follows the watermark of the time stage or operator that has just emitted a row. */
@@ -289,6 +290,15 @@ abstract class WindowMapSide(plan: MapSidePlan) extends MapSide(plan.operatorPla
       case Some(reason) => refuse(row, reason, None)
     }
   }
+
+  /** Adds a row that no time stage has seen before it was judged. */
+  private def addBySource(row: InternalRow): Unit =
+    RowRules.problemOfTime(columns) match {
+      case None => addJudged(row)
+      case Some(reason) =>
+        counts.add(RowCounts.In)
+        refuse(row, reason, None)
+    }
 
   private def addJudged(row: InternalRow): Unit = {
     counts.add(RowCounts.In)

@@ -12,7 +12,7 @@ import org.apache.spark.sql.transom.planned.{JudgementColumns, Layouts, WindowOp
 import org.apache.spark.sql.transom.realtime.{RealTimeProcessor, SourceMessage, SourceTasks}
 import org.apache.spark.sql.types.{StringType, StructType}
 
-import transom.engine.spec.{Accept, EventTime, Periodic, Time, TimePolicy}
+import transom.engine.spec.{Accept, EventTime, Periodic, ProcessingTime, TimePolicy}
 
 /** Plans a window operator in Real-Time Mode.
   *
@@ -41,41 +41,30 @@ private object RealTimeOperator {
       session: SparkSession,
       results: OutputRows,
       inBatch: (String, WindowOperatorPlan) => WindowOperatorPlan): LogicalPlan = {
-    val (processor, mapSide) = partsOf(results)
-    val before = mapSide.operatorPlan
-    RealTime.check(before)
-    val judgement = JudgementColumns.create().copy(bySource = true)
-    val delayUs = delayOf(mapSide.child)
-    val spec = before.spec.copy(time = Some(judging(before.spec.time, delayUs)))
-    val operatorPlan = inBatch(
-      mapSide.operatorId,
-      before.copy(
-        spec = spec,
-        choice = Layouts.choose(spec, before.aggregates.map(_.aggregateFunction)),
-        judgement = Some(judgement)))
-    val (below, source) = withSource(mapSide.child)
-    val read = mapSide.columns.zip(before.columns).distinct.map { case (from, to) =>
-      Alias(from, to.name)(to.exprId)
-    } ++ source ++ judgement.all.map(column => Alias(Literal(0L), column.name)(column.exprId))
+    val input = inputOf(results)
+    val policy = policyOf(input)
+    val judgement =
+      input.operatorPlan.judgement.getOrElse(JudgementColumns.create()).copy(bySource = true)
+    val operatorPlan = inBatch(input.operatorId, judged(input.operatorPlan, policy, judgement))
+    val (below, source) = withSource(input.rows)
+    val read = input.columns.map { case (from, to) => Alias(from, to.name)(to.exprId) } ++
+      source ++ judgement.all.map(column => Alias(Literal(0L), column.name)(column.exprId))
+    val clocks = results.collect { case ticks: KeyGroupTicks => ticks.child }
     val tasks = SourceTasks(
       operatorPlan,
       read.map(_.toAttribute),
       source.map(_.toAttribute),
-      delayUs,
-      LateWatermark.runningBatch(session).get.numStateStores)
-    val rows = DeserializeToObject(
-      RowObject(),
-      AttributeReference("row", RowObject.dataType, nullable = false)(),
-      Project(read, below))
-    val messages = serialized(SourceMessage.schema, None) { message =>
-      MapPartitions(
-        rows => tasks.messages(rows.asInstanceOf[Iterator[InternalRow]]),
-        message,
-        rows)
+      policy,
+      input.arrival,
+      LateWatermark.runningBatch(session).get.numStateStores,
+      clocks.length)
+    val messages = messagesOf(Project(read, below))(tasks.messages) match {
+      case ofRows if clocks.isEmpty => ofRows
+      case ofRows => Union(ofRows +: clocks.map(messagesOf(_)(tasks.ticks)))
     }
     val group = messages.output(SourceMessage.Group)
     serialized(DataTypeUtils.fromAttributes(results.output), Some(results.output)) { result =>
-      processor.copy(
+      input.processor.copy(
         keyDeserializer = group,
         groupingAttributes = Seq(group),
         dataAttributes = messages.output,
@@ -91,14 +80,103 @@ private object RealTimeOperator {
     }
   }
 
-  private def partsOf(results: OutputRows): (TransformWithState, WindowMapSide) =
-    results.collectFirst { case node: TransformWithState => (node, node.child) } match {
-      case Some((processor, ByKeyGroup(_, mapSide: WindowMapSide)))
-          if OperatorNode.allIn(mapSide.child).isEmpty =>
-        (processor, mapSide)
-      case _ =>
-        throw RealTime.refusal(OperatorNode.allIn(results).last.spec.name, "several operators")
+  /** What an operator reads.
+    *
+    * @param rows
+    *   the rows of the sources
+    * @param columns
+    *   pairs of a column of the rows and a column of the operator or of its time stage
+    * @param arrival
+    *   the column with the arrival of a row, if the time policy names one
+    */
+  private final case class Input(
+      processor: TransformWithState,
+      operatorId: String,
+      operatorPlan: WindowOperatorPlan,
+      rows: LogicalPlan,
+      columns: Seq[(Attribute, Attribute)],
+      arrival: Option[Attribute])
+
+  private def inputOf(results: OutputRows): Input = {
+    val name = OperatorNode.allIn(results).last.spec.name
+    val processor = results.collectFirst { case node: TransformWithState => node }.get
+    val mapSide = processor.collectFirst { case node: WindowMapSide => node }.get
+    val operatorPlan = mapSide.operatorPlan
+    RealTime.check(operatorPlan)
+    val stage = mapSide.child.collectFirst {
+      case stage: TimeStageMapSide if stage.operatorId == mapSide.operatorId => stage
     }
+    val input = stage match {
+      case None =>
+        val columns = mapSide.columns.zip(operatorPlan.columns).distinct
+        Input(processor, mapSide.operatorId, operatorPlan, mapSide.child, columns, None)
+      case Some(stage) =>
+        // The rows of a time stage have the columns that it has read, and then the judgements.
+        val ofStage = if (stage.plan.holdsRows) stage.plan.columns else stage.plan.row
+        val read = AttributeMap(stage.plan.columns.zip(stage.columns))
+        val byOutput = AttributeMap(mapSide.child.output.zip(ofStage).map { case (out, column) =>
+          out -> read(column)
+        })
+        val columns = for {
+          (out, column) <- mapSide.columns.zip(operatorPlan.columns).distinct
+          from <- byOutput.get(out)
+        } yield from -> column
+        val arrival =
+          Option.when(stage.plan.policy.arrivalColumn.isDefined)(stage.plan.arrival)
+        val ofArrival = arrival.map(column => read(column) -> column)
+        Input(
+          processor,
+          mapSide.operatorId,
+          operatorPlan,
+          stage.child,
+          columns ++ ofArrival,
+          arrival)
+    }
+    if (OperatorNode.allIn(input.rows).nonEmpty)
+      throw RealTime.refusal(name, "windows over windows")
+    input
+  }
+
+  /** The operator whose rows are judged by the watermarks of their sources. */
+  private def judged(
+      operator: WindowOperatorPlan,
+      policy: Option[TimePolicy],
+      judgement: JudgementColumns): WindowOperatorPlan = {
+    val spec = operator.spec.copy(time = policy.orElse(operator.spec.time))
+    operator.copy(
+      spec = spec,
+      choice = Layouts.choose(spec, operator.aggregates.map(_.aggregateFunction)),
+      judgement = policy.map(_ => judgement),
+      watermarkSource = None)
+  }
+
+  /** The policy that judges rows. Event time is a policy whose watermark trails the latest time of
+    * the source; windows decide what becomes of a row behind it.
+    */
+  private def policyOf(input: Input): Option[TimePolicy] = input.operatorPlan.spec.time match {
+    case Some(policy: TimePolicy) => Some(policy)
+    case Some(EventTime(column, _)) =>
+      Some(
+        TimePolicy(
+          timeColumn = Some(column),
+          arrivalColumn = None,
+          partitionColumn = None,
+          partitions = Nil,
+          overColumns = Nil,
+          early = None,
+          late = None,
+          outOfOrder = Accept(delayOf(input.rows)),
+          advance = Periodic(rows = Some(1), everyUs = None),
+          idlePartitionUs = None,
+          estimateArrival = false))
+    case Some(ProcessingTime) | None => None
+  }
+
+  /** How far the watermark trails the latest time, as the watermark of the input says. */
+  private def delayOf(rows: LogicalPlan): Long =
+    rows.collectFirst { case watermark: EventTimeWatermark =>
+      EventTimeWatermark.getDelayMs(watermark.delay) * 1000L
+    }.get
 
   /** The rows with the columns that identify their source, and the id of the source of a task's
     * first row.
@@ -140,32 +218,16 @@ private object RealTimeOperator {
       case _ => None
     }
 
-  /** How far the watermark trails the latest time, as the watermark of the input says. */
-  private def delayOf(rows: LogicalPlan): Long = {
-    val delays = rows.collect { case watermark: EventTimeWatermark =>
-      EventTimeWatermark.getDelayMs(watermark.delay) * 1000L
+  /** The messages of the tasks that read rows. */
+  private def messagesOf(rows: LogicalPlan)(
+      messages: Iterator[InternalRow] => Iterator[InternalRow]): LogicalPlan = {
+    val row = AttributeReference("row", RowObject.dataType, nullable = false)()
+    serialized(SourceMessage.schema, None) { message =>
+      MapPartitions(
+        rows => messages(rows.asInstanceOf[Iterator[InternalRow]]),
+        message,
+        DeserializeToObject(RowObject(), row, rows))
     }
-    delays.head
-  }
-
-  /** The time policy that judges a row as event time does: the watermark trails the latest time of
-    * the source, and windows decide what becomes of a row behind it.
-    */
-  private def judging(time: Option[Time], delayUs: Long): TimePolicy = time match {
-    case Some(EventTime(column, _)) =>
-      TimePolicy(
-        timeColumn = Some(column),
-        arrivalColumn = None,
-        partitionColumn = None,
-        partitions = Nil,
-        overColumns = Nil,
-        early = None,
-        late = None,
-        outOfOrder = Accept(delayUs),
-        advance = Periodic(rows = Some(1), everyUs = None),
-        idlePartitionUs = None,
-        estimateArrival = false)
-    case other => throw new IllegalArgumentException(s"$other is not event time")
   }
 
   /** The rows of a node that emits rows as objects.

@@ -13,8 +13,8 @@ import org.apache.spark.sql.transom.exchange.{ExchangeEncoder, ExchangeFormat, M
 import org.apache.spark.sql.transom.planned.{JudgementColumns, TaskLimits}
 import org.apache.spark.sql.transom.task.{KeyGroupTask, SparkKeyGroupState, WindowTasks}
 
-import transom.engine.judge.ReportedWatermarks
-import transom.engine.runtime.{GroupInput, KeyGroupOperator, Pulled}
+import transom.engine.judge.{Judgement, ReportedWatermarks, TimePolicyLogic}
+import transom.engine.runtime.{GroupInput, KeyGroupOperator, Pulled, RowRules}
 import transom.engine.state.{HeapState, KeyGroups}
 import transom.engine.time.{Advance, Watermark}
 
@@ -66,15 +66,24 @@ private final class RealTimeTask(tasks: SourceTasks, heap: HeapState) {
   private lazy val groups = new TaskGroups(TaskContext.getPartitionId(), tasks)
   private lazy val sources = {
     heap.open(groups.first)
-    new ReportedWatermarks(reported)
+    new ReportedWatermarks(
+      tasks.policy.map(new TimePolicyLogic(_)).orNull,
+      reported,
+      tasks.policy.flatMap(_.idlePartitionUs))
   }
   private lazy val mapSide =
     new MapSidePlan(operatorPlan, tasks.input, Watermark.NotYet).create()
   private val firesOnRows = operatorPlan.spec.firesOnRows
+  private var hasTicked = false
   private val row = new UnsafeRow(tasks.input.length)
   private val watermarkAt = tasks.input.length - JudgementColumns.count
+  private val timeAt = tasks.input.indexWhere(_.exprId == operatorPlan.time.exprId)
+  private lazy val columns = tasks.ruled
+  private val judgement = new Judgement
   private var hasBegun = false
   private var ended = 0
+  private var hasEnded = false
+  private var isSaved = false
   // The watermark by which windows have fired, in the engine's convention.
   private var fired = Watermark.NotYet
 
@@ -82,12 +91,13 @@ private final class RealTimeTask(tasks: SourceTasks, heap: HeapState) {
   def handle(message: InternalRow): Iterator[InternalRow] = {
     val number = message.getInt(SourceMessage.Task)
     val watermark = message.getLong(SourceMessage.Watermark)
+    val arrival = message.getLong(SourceMessage.Arrival)
     if (!hasBegun) begin()
     val isDue = message.getInt(SourceMessage.Kind) match {
       case SourceMessage.Row =>
         val bytes = message.getBinary(SourceMessage.Payload)
         row.pointTo(bytes, bytes.length)
-        row.setLong(watermarkAt, sources.met(number, watermark))
+        if (tasks.policy.isDefined) judge(number, watermark, arrival)
         groups.add(mapSide.push(row))
         firesOnRows || groups.areFull
       case SourceMessage.Begin =>
@@ -95,14 +105,34 @@ private final class RealTimeTask(tasks: SourceTasks, heap: HeapState) {
         val identified = !message.isNullAt(SourceMessage.Source) &&
           sources.identify(number, message.getUTF8String(SourceMessage.Source).getBytes)
         begun || identified
-      case SourceMessage.Advanced => sources.advance(number, watermark)
+      case SourceMessage.Advanced => sources.advance(number, watermark, arrival)
+      case SourceMessage.Tick =>
+        // After the end of the batch the state is written, and the next batch has ticks too.
+        hasTicked = operatorPlan.spec.needsClock && !hasEnded
+        sources.tick(arrival) & !hasEnded | hasTicked
       case SourceMessage.End =>
         ended += 1
-        sources.advance(number, watermark) | ended == message.getInt(SourceMessage.Tasks)
+        hasEnded = ended == message.getInt(SourceMessage.Tasks)
+        sources.advance(number, watermark, arrival) | hasEnded
     }
     val results: Iterator[InternalRow] = if (isDue) fire() else Pulled.none
-    if (ended < message.getInt(SourceMessage.Tasks)) results
-    else Pulled.andDo(results)(end())
+    if (isSaved || !hasEnded) results
+    else {
+      isSaved = true
+      Pulled.andDo(results)(end())
+    }
+  }
+
+  /** Judges the current row, and writes the judgement into it. */
+  private def judge(task: Int, watermark: Long, arrival: Long): Unit = {
+    columns.pointTo(row)
+    if (RowRules.problemOfTime(columns).isEmpty) {
+      sources.judge(task, watermark, arrival, columns.time, columns.arrival, judgement)
+      // A dropped row keeps its own time, for its dead letter.
+      if (judgement.dropped == null) row.setLong(timeAt, judgement.time)
+      row.setLong(watermarkAt, judgement.watermark)
+      row.setLong(watermarkAt + 1, judgement.code)
+    }
   }
 
   /** Restores what the last batch has left, besides the state of the windows. */
@@ -127,10 +157,14 @@ private final class RealTimeTask(tasks: SourceTasks, heap: HeapState) {
     groups.add(mapSide.drain())
     mapSide.startAfter(reached)
     fired = reached
-    val results = groups.due(sources.watermark, reached).iterator.flatMap { group =>
+    val ticks = hasTicked
+    hasTicked = false
+    val due = groups.due(sources.watermark, reached, ofAll = ticks)
+    val results = due.iterator.flatMap { group =>
       val operator = open(group, nowMs)
       val inputs = Iterator.single(new GroupInput.Advanced(advance)) ++
-        task.inputs(groups.take(group, reached), Watermark.NotYet)
+        task.inputs(groups.take(group, reached), Watermark.NotYet) ++
+        Option.when(ticks)(GroupInput.Tick)
       Pulled.andDo(operator.process(inputs))(groups.setTimer(group, operator.nextTimer))
     }
     Pulled.andDo(results)(heap.trim())
@@ -218,18 +252,18 @@ private final class TaskGroups(partition: Int, tasks: SourceTasks) {
     */
   def setTimer(group: Int, timer: Long): Unit = byNumber(group).timer = timer
 
-  /** The key groups that have rows, or windows that are due.
+  /** The key groups that have rows or windows that are due, or all of them.
     *
     * @param watermark
     *   in the host's convention
     * @param reached
     *   the same watermark in the engine's convention
     */
-  def due(watermark: Long, reached: Long): Seq[Int] = {
+  def due(watermark: Long, reached: Long, ofAll: Boolean): Seq[Int] = {
     bytes = 0L
     all.filter { group =>
       val waiting = byNumber(group)
-      waiting.rows.nonEmpty || waiting.timer <= watermark ||
+      ofAll || waiting.rows.nonEmpty || waiting.timer <= watermark ||
       waiting.awaiting.exists { case (end, _) => end <= reached }
     }
   }

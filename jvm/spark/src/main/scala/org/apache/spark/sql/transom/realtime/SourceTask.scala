@@ -6,13 +6,17 @@ import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.transom.aggregate.UnsafeRows
+import org.apache.spark.sql.transom.exchange.RuledColumns
 import org.apache.spark.sql.transom.planned.{KeyedLayout, SliceLayout, WindowOperatorPlan}
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
+import transom.engine.judge.{Judgement, SourceWatermark, TimePolicyLogic}
+import transom.engine.runtime.RowRules
+import transom.engine.spec.TimePolicy
 import transom.engine.state.{ByteRange, KeyGroups}
 import transom.engine.time.Watermark
-import transom.engine.window.{GridSlices, SessionSlices}
+import transom.engine.window.{GridSlices, RowContext, SessionSlices}
 
 /** The rows between the tasks that read sources and the operator.
   *
@@ -23,6 +27,8 @@ import transom.engine.window.{GridSlices, SessionSlices}
   * tasks      how many tasks read sources
   * source     identifies the source; null in rows, and while the task does not know its source
   * watermark  the watermark of the source by the rows of this batch, microseconds since 1970
+  * arrival    the latest arrival by the rows of this batch, if a time policy needs it; microseconds
+  *            since 1970. In a tick, the wall clock
   * payload    the bytes of a row; null in other messages
   * }}}
   *
@@ -38,7 +44,8 @@ object SourceMessage {
   final val Tasks = 3
   final val Source = 4
   final val Watermark = 5
-  final val Payload = 6
+  final val Arrival = 6
+  final val Payload = 7
 
   /** A row. */
   final val Row = 0
@@ -52,6 +59,9 @@ object SourceMessage {
   /** The task has sent all rows of the batch. */
   final val End = 3
 
+  /** The wall clock has ticked. */
+  final val Tick = 4
+
   val schema: StructType = new StructType()
     .add("group", IntegerType, nullable = false)
     .add("kind", IntegerType, nullable = false)
@@ -59,6 +69,7 @@ object SourceMessage {
     .add("tasks", IntegerType, nullable = false)
     .add("source", StringType)
     .add("watermark", LongType, nullable = false)
+    .add("arrival", LongType, nullable = false)
     .add("payload", BinaryType)
 }
 
@@ -70,20 +81,63 @@ object SourceMessage {
   *   the columns of the rows, under the operator's names
   * @param source
   *   the column that identifies the source of a row; none if the number of the task does
-  * @param delayUs
-  *   how far the watermark of a source trails its latest time, in microseconds
+  * @param policy
+  *   judges the rows of a source; none if the windows follow the wall clock
+  * @param arrival
+  *   the arrival time of a row, in microseconds since 1970, if the policy needs it
   * @param partitions
   *   number of tasks of the operator
+  * @param clocks
+  *   number of tasks that send ticks. They come after all tasks that read sources
   */
 final case class SourceTasks(
     operatorPlan: WindowOperatorPlan,
     input: Seq[Attribute],
     source: Option[Attribute],
-    delayUs: Long,
-    partitions: Int) {
+    policy: Option[TimePolicy],
+    arrival: Option[Attribute],
+    partitions: Int,
+    clocks: Int) {
 
   /** The messages of a task for its rows. */
   def messages(rows: Iterator[InternalRow]): Iterator[InternalRow] = new SourceTask(this, rows)
+
+  /** The messages of a task for its ticks. */
+  def ticks(ticks: Iterator[InternalRow]): Iterator[InternalRow] = {
+    val message = newMessage()
+    message.setInt(SourceMessage.Kind, SourceMessage.Tick)
+    ticks.flatMap { _ =>
+      message.setLong(SourceMessage.Arrival, System.currentTimeMillis() * 1000L)
+      Iterator.range(0, receivers).map { group =>
+        message.setInt(SourceMessage.Group, KeyGroups.idOf(group))
+        message
+      }
+    }
+  }
+
+  /** How many tasks of the operator have key groups. The first key groups are one of each. */
+  private[realtime] def receivers: Int = math.min(operatorPlan.keyGroups, partitions)
+
+  private[realtime] def newMessage(): SpecificInternalRow = {
+    val message = new SpecificInternalRow(SourceMessage.schema)
+    message.setInt(SourceMessage.Task, TaskContext.getPartitionId())
+    message.setInt(SourceMessage.Tasks, TaskContext.get().numPartitions() - clocks)
+    message.setLong(SourceMessage.Watermark, Watermark.NotYet)
+    message.setLong(SourceMessage.Arrival, 0L)
+    message
+  }
+
+  /** The columns that the rules for rows read. */
+  private[realtime] def ruled: RuledColumns = new RuledColumns(
+    input,
+    operatorPlan.time,
+    arrival,
+    substream = Nil,
+    partition = None,
+    partitions = Set.empty,
+    operatorPlan.keyFailed,
+    punctuation = None,
+    windows = None)
 }
 
 /** Sends the rows of a source with the watermark that each has met. Each message overwrites the
@@ -94,9 +148,11 @@ private final class SourceTask(tasks: SourceTasks, rows: Iterator[InternalRow])
   import tasks._
 
   private val toKey = UnsafeProjection.create(operatorPlan.keys, input)
-  private val timeAt = input.indexWhere(_.exprId == operatorPlan.time.exprId)
+  private val columns = tasks.ruled
   private val sourceAt = source.fold(-1)(column => input.indexWhere(_.exprId == column.exprId))
-  private val number = TaskContext.getPartitionId()
+  private val logic = policy.map(new TimePolicyLogic(_)).orNull
+  private val own = new SourceWatermark
+  private val judgement = new Judgement
 
   /** The stretch of time in which a watermark is. No window fires while it stays there. */
   private val stretchOf: Long => Long = operatorPlan.layout match {
@@ -109,14 +165,10 @@ private final class SourceTask(tasks: SourceTasks, rows: Iterator[InternalRow])
     case KeyedLayout => Math.floorDiv(_, SourceTask.StepUs)
   }
 
-  private val message = new SpecificInternalRow(SourceMessage.schema)
-  message.setInt(SourceMessage.Task, number)
-  message.setInt(SourceMessage.Tasks, TaskContext.get().numPartitions())
-
+  private val message = newMessage()
   private val key = new ByteRange
   private var id: UTF8String =
-    if (sourceAt < 0) UTF8String.fromString(number.toString) else null
-  private var latest = Watermark.NotYet
+    if (sourceAt < 0) UTF8String.fromString(TaskContext.getPartitionId().toString) else null
   // The stretch of time without firings in which the watermark of the last message is.
   private var stretch = Option.empty[Long]
   private var hasEnded = false
@@ -125,7 +177,6 @@ private final class SourceTask(tasks: SourceTasks, rows: Iterator[InternalRow])
 
   // How many tasks of the operator have not received the current message.
   private var toSend = 0
-  private val receivers = math.min(operatorPlan.keyGroups, partitions)
   send(SourceMessage.Begin)
 
   override def hasNext: Boolean = toSend > 0 || !hasEnded
@@ -160,18 +211,19 @@ private final class SourceTask(tasks: SourceTasks, rows: Iterator[InternalRow])
 
   /** Whether the watermark has passed a time at which windows may fire since the last message. */
   private def hasAdvanced: Boolean =
-    latest != Watermark.NotYet && !stretch.contains(stretchOf(watermark))
+    watermark != Watermark.NotYet && !stretch.contains(stretchOf(watermark))
 
   /** Makes a message the current one, for each task of the operator. */
   private def send(kind: Int): Unit = {
     message.setInt(SourceMessage.Kind, kind)
     message.update(SourceMessage.Source, id)
     message.setLong(SourceMessage.Watermark, watermark)
+    message.setLong(SourceMessage.Arrival, own.arrival)
     message.update(SourceMessage.Payload, null)
     toSend = receivers
   }
 
-  private def watermark: Long = Watermark.minus(latest, delayUs)
+  private def watermark: Long = if (logic == null) Watermark.NotYet else logic.watermarkOf(own)
 
   private def ofRow(row: InternalRow): InternalRow = {
     UnsafeRows.bytesOf(toKey(row), key)
@@ -180,8 +232,13 @@ private final class SourceTask(tasks: SourceTasks, rows: Iterator[InternalRow])
     message.setInt(SourceMessage.Kind, SourceMessage.Row)
     message.update(SourceMessage.Source, null)
     message.setLong(SourceMessage.Watermark, watermark)
+    message.setLong(SourceMessage.Arrival, own.arrival)
     message.update(SourceMessage.Payload, row.asInstanceOf[UnsafeRow].getBytes)
-    if (!row.isNullAt(timeAt)) latest = math.max(latest, row.getLong(timeAt))
+    if (logic != null) {
+      columns.pointTo(row)
+      if (RowRules.problemOfTime(columns).isEmpty && !columns.hasFailedKey)
+        logic.judge(own, columns.time, columns.arrival, RowContext.NoEnd, judgement)
+    }
     message
   }
 }
