@@ -67,22 +67,36 @@ object CheckpointedSpec {
     * first of the run, because a sink skips a batch that it has committed.
     */
   def check(session: SparkSession, mapSide: MapSideNode): Unit =
-    for {
-      query <- LateWatermark.runningQuery(session)
-      before = checked.getOrDefault(query, Map.empty)
-      if !before.contains(mapSide.operatorId)
-      batch <- Option(query.lastExecution)
-    } {
+    once(session, mapSide.operatorId) { batch =>
       val mapSides = batch.executedPlan.collect { case node: MapSideNode => node }
       // A static plan inside `foreachBatch` runs under the same query, but is not part of its
       // plan.
       val ofOperator = mapSides.filter(_.operatorId == mapSide.operatorId)
-      if (ofOperator.nonEmpty) {
+      Option.when(ofOperator.nonEmpty) {
         val schema = ofOperator.flatMap(_.stateSchema).headOption.getOrElse(StateSchema.empty)
-        val schemas = check(session, batch, mapSide.spec, schema, mapSides.map(_.spec.name))
-        checked.put(query, before + (mapSide.operatorId -> schemas))
+        check(session, batch, mapSide.spec, schema, mapSides.map(_.spec.name))
       }
     }
+
+  /** Checks the spec of the only operator of a query in Real-Time Mode. Called when Spark plans a
+    * batch: none of the nodes that run is the operator's own.
+    */
+  def check(session: SparkSession, operatorId: String, operatorPlan: WindowOperatorPlan): Unit =
+    once(session, operatorId) { batch =>
+      import operatorPlan.{operatorSpec, name, schema}
+      Some(check(session, batch, operatorSpec, schema, Seq(name)))
+    }
+
+  /** Runs a check, unless the running query has passed it. */
+  private def once(session: SparkSession, operatorId: String)(
+      check: IncrementalExecution => Option[StateSchemas]): Unit =
+    for {
+      query <- LateWatermark.runningQuery(session)
+      before = checked.getOrDefault(query, Map.empty)
+      if !before.contains(operatorId)
+      batch <- Option(query.lastExecution)
+      schemas <- check(batch)
+    } checked.put(query, before + (operatorId -> schemas))
 
   /** The schemas of the state for the tasks of a batch. Called when Spark plans the batch, which
     * is before `check`. Neither reads nor writes any state.

@@ -8,6 +8,7 @@ import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution.datasources.v2.StreamingDataSourceV2ScanRelation
 import org.apache.spark.sql.streaming.{OutputMode, TimeMode}
 import org.apache.spark.sql.transom.batch.{LateWatermark, RealTime}
+import org.apache.spark.sql.transom.checkpoint.CheckpointedSpec
 import org.apache.spark.sql.transom.planned.{JudgementColumns, Layouts, WindowOperatorPlan}
 import org.apache.spark.sql.transom.realtime.{RealTimeProcessor, SourceMessage, SourceTasks}
 import org.apache.spark.sql.types.{StringType, StructType}
@@ -46,6 +47,7 @@ private object RealTimeOperator {
     val judgement =
       input.operatorPlan.judgement.getOrElse(JudgementColumns.create()).copy(bySource = true)
     val operatorPlan = inBatch(input.operatorId, judged(input.operatorPlan, policy, judgement))
+    CheckpointedSpec.check(session, input.operatorId, operatorPlan)
     val (below, source) = withSource(input.rows)
     val read = input.columns.map { case (from, to) => Alias(from, to.name)(to.exprId) } ++
       source ++ judgement.all.map(column => Alias(Literal(0L), column.name)(column.exprId))
@@ -144,6 +146,7 @@ private object RealTimeOperator {
       judgement: JudgementColumns): WindowOperatorPlan = {
     val spec = operator.spec.copy(time = policy.orElse(operator.spec.time))
     operator.copy(
+      operatorSpec = operator.operatorSpec.inRealTime,
       spec = spec,
       choice = Layouts.choose(spec, operator.aggregates.map(_.aggregateFunction)),
       judgement = policy.map(_ => judgement),

@@ -19,6 +19,15 @@ import transom.engine.setting.Constants
 final case class OperatorSpec(name: String, record: String, columns: Seq[String]) {
   def json: ObjectNode = OperatorSpec.read(record)
 
+  /** The spec in Real-Time Mode. The state of such a run is not that of micro-batches, whose windows
+    * follow another watermark.
+    */
+  def inRealTime: OperatorSpec = {
+    val whole = json
+    whole.put("real_time", true)
+    copy(record = OperatorSpec.pretty(whole))
+  }
+
   /** The name of the watermark that the lifetimes of results have. No operator has such a name.
     */
   def lifetimes: String = s"$name/lifetime"

@@ -64,12 +64,10 @@ private final class RealTimeTask(tasks: SourceTasks, heap: HeapState) {
   private val reported = heap.map("reported_watermarks")
   private val awaiting = heap.map("awaiting")
   private lazy val groups = new TaskGroups(TaskContext.getPartitionId(), tasks)
-  private lazy val sources = {
+  // None if windows follow no watermark.
+  private lazy val sources = tasks.policy.map { policy =>
     heap.open(groups.first)
-    new ReportedWatermarks(
-      tasks.policy.map(new TimePolicyLogic(_)).orNull,
-      reported,
-      tasks.policy.flatMap(_.idlePartitionUs))
+    new ReportedWatermarks(new TimePolicyLogic(policy), reported, policy.idlePartitionUs)
   }
   private lazy val mapSide =
     new MapSidePlan(operatorPlan, tasks.input, Watermark.NotYet).create()
@@ -97,23 +95,23 @@ private final class RealTimeTask(tasks: SourceTasks, heap: HeapState) {
       case SourceMessage.Row =>
         val bytes = message.getBinary(SourceMessage.Payload)
         row.pointTo(bytes, bytes.length)
-        if (tasks.policy.isDefined) judge(number, watermark, arrival)
+        sources.foreach(judge(_, number, watermark, arrival))
         groups.add(mapSide.push(row))
         firesOnRows || groups.areFull
       case SourceMessage.Begin =>
-        val begun = sources.begin(message.getInt(SourceMessage.Tasks))
-        val identified = !message.isNullAt(SourceMessage.Source) &&
-          sources.identify(number, message.getUTF8String(SourceMessage.Source).getBytes)
+        val begun = sources.exists(_.begin(message.getInt(SourceMessage.Tasks)))
+        val identified = !message.isNullAt(SourceMessage.Source) && sources.exists(
+          _.identify(number, message.getUTF8String(SourceMessage.Source).getBytes))
         begun || identified
-      case SourceMessage.Advanced => sources.advance(number, watermark, arrival)
+      case SourceMessage.Advanced => sources.exists(_.advance(number, watermark, arrival))
       case SourceMessage.Tick =>
         // After the end of the batch the state is written, and the next batch has ticks too.
         hasTicked = operatorPlan.spec.needsClock && !hasEnded
-        sources.tick(arrival) & !hasEnded | hasTicked
+        sources.exists(_.tick(arrival)) && !hasEnded || hasTicked
       case SourceMessage.End =>
         ended += 1
         hasEnded = ended == message.getInt(SourceMessage.Tasks)
-        sources.advance(number, watermark, arrival) | hasEnded
+        sources.exists(_.advance(number, watermark, arrival)) || hasEnded
     }
     val results: Iterator[InternalRow] = if (isDue) fire() else Pulled.none
     if (isSaved || !hasEnded) results
@@ -124,7 +122,11 @@ private final class RealTimeTask(tasks: SourceTasks, heap: HeapState) {
   }
 
   /** Judges the current row, and writes the judgement into it. */
-  private def judge(task: Int, watermark: Long, arrival: Long): Unit = {
+  private def judge(
+      sources: ReportedWatermarks,
+      task: Int,
+      watermark: Long,
+      arrival: Long): Unit = {
     columns.pointTo(row)
     if (RowRules.problemOfTime(columns).isEmpty) {
       sources.judge(task, watermark, arrival, columns.time, columns.arrival, judgement)
@@ -152,14 +154,15 @@ private final class RealTimeTask(tasks: SourceTasks, heap: HeapState) {
   /** Processes all rows that have come, and fires the windows that the watermark has passed. */
   private def fire(): Iterator[InternalRow] = {
     val nowMs = System.currentTimeMillis()
-    val reached = convention.watermarkIn(sources.watermark)
+    val watermark = sources.fold(Watermark.NotYet)(_.watermark)
+    val reached = convention.watermarkIn(watermark)
     val advance = Advance(fired, reached, reached)
     groups.add(mapSide.drain())
     mapSide.startAfter(reached)
     fired = reached
     val ticks = hasTicked
     hasTicked = false
-    val due = groups.due(sources.watermark, reached, ofAll = ticks)
+    val due = groups.due(watermark, reached, ofAll = ticks)
     val results = due.iterator.flatMap { group =>
       val operator = open(group, nowMs)
       val inputs = Iterator.single(new GroupInput.Advanced(advance)) ++
@@ -186,7 +189,7 @@ private final class RealTimeTask(tasks: SourceTasks, heap: HeapState) {
       }
     }
     heap.open(groups.first)
-    sources.save()
+    sources.foreach(_.save())
     heap.flush()
   }
 }
