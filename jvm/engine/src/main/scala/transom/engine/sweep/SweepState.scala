@@ -65,6 +65,15 @@ final class SweepState private[sweep] (
   }
 }
 
+/** The entries in which a key stores rows, and the codec of the rows. All keys of a task share
+  * it. Not thread-safe.
+  */
+private[sweep] final class SweepStore(val entries: Entries, val codec: RowCodec[_]) {
+
+  /** Encodes rows. Empty between calls. */
+  val out = new StateWriter
+}
+
 /** Encodes and decodes the states of keys.
   *
   * {{{

@@ -129,3 +129,33 @@ final class FinalAggregation(operatorPlan: WindowOperatorPlan)
     target
   }
 }
+
+/** Computes the results of aggregate functions from an accumulator.
+  *
+  * Not thread-safe. Each call overwrites `results`.
+  *
+  * @param buffers
+  *   columns of the accumulator
+  */
+final class Evaluation(functions: Seq[AggregateFunction], buffers: Seq[Attribute]) {
+
+  /** The results of the latest accumulator. */
+  val results = new SpecificInternalRow(functions.map(_.dataType))
+  private val evaluate = GenerateMutableProjection.generate(
+    functions.map {
+      case f: DeclarativeAggregate => f.evaluateExpression
+      case _ => NoOp
+    },
+    buffers)
+  evaluate.target(results)
+  private val imperative = functions.zipWithIndex.flatMap {
+    case (f: ImperativeAggregate, i) => Some((f, i))
+    case _ => None
+  }
+
+  def apply(accumulator: InternalRow): InternalRow = {
+    evaluate(accumulator)
+    imperative.foreach { case (f, i) => results.update(i, f.eval(accumulator)) }
+    results
+  }
+}
