@@ -57,13 +57,6 @@ final class MemoryState extends KeyGroupState {
   override def value(name: String): StateValue =
     values.computeIfAbsent(name, _ => new MemoryValue)
   override def map(name: String): StateMap = maps.computeIfAbsent(name, _ => new MemoryMap)
-
-  /** Number of values, in all variables. */
-  def size: Int =
-    values.values.asScala.count(_.get != null) + maps.values.asScala.map(_.size).sum
-
-  /** Number of values in a map. */
-  def sizeOf(map: String): Int = maps.get(map).size
 }
 
 private final class MemoryValue extends StateValue {
@@ -92,6 +85,4 @@ private final class MemoryMap extends StateMap {
       (a: (Array[Byte], _), b: (Array[Byte], _)) => Arrays.compareUnsigned(a._1, b._1))
     sorted.iterator
   }
-
-  def size: Int = values.size
 }

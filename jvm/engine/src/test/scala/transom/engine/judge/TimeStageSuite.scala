@@ -10,7 +10,7 @@ import org.scalacheck.Test.Parameters
 import transom.engine.Generators
 import transom.engine.runtime.{GroupInput, RowCounts}
 import transom.engine.spec._
-import transom.engine.state.{ByteRange, MemoryState}
+import transom.engine.state.{ByteRange, CountedState}
 import transom.engine.time.{Advance, Watermark}
 import transom.engine.window.RowContext
 
@@ -221,7 +221,7 @@ private[engine] object TimeStageSuite {
     *   the spec of the windows behind the stage, if there are any
     */
   final class Runner(policy: TimePolicy, windows: Option[WindowSpec] = None) {
-    private val state = new MemoryState
+    private val state = new CountedState
     private val store = new SourceStore(state)
     private var current: Input = _
     private val logic = new TimePolicyLogic(policy)

@@ -6,7 +6,7 @@ import transom.engine.judge._
 import transom.engine.keyed._
 import transom.engine.runtime.{GroupInput, KeyGroupOperator}
 import transom.engine.spec.{TimePolicy, WindowSpec}
-import transom.engine.state.{ByteRange, Limits, MemoryState}
+import transom.engine.state.{ByteRange, CountedState, Limits}
 import transom.engine.time.Watermark
 import transom.engine.window.TimeConvention
 import transom.engine.conformance.vector.Json
@@ -22,7 +22,7 @@ final class SubstreamRunner(
     substreamOf: Option[Json => Json],
     limits: Limits = Limits.Default)
     extends Operator(spec) {
-  private val state = new MemoryState
+  private val state = new CountedState
   private val store = new SubstreamStore(state, spec)
   private val rows = new EncodedRowStore(RowBytes, convention)
   private val logic = new TimePolicyLogic(policy)

@@ -2,13 +2,13 @@ package transom.engine.keyed.keystate
 
 import transom.engine.conformance.driver.Specs
 import transom.engine.spec.WindowSpec
-import transom.engine.state.MemoryState
+import transom.engine.state.CountedState
 import transom.engine.window.Tumbling
 
 /** The keys of a key group in memory. */
 class MemoryKeyStore(
     spec: WindowSpec = Specs.of(Tumbling(1)),
-    state: MemoryState = new MemoryState)
+    state: CountedState = new CountedState)
     extends KeyStore(state, spec) {
 
   /** Number of raw rows. */
