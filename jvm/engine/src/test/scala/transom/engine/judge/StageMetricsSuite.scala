@@ -67,8 +67,8 @@ class StageMetricsSuite extends FunSuite {
       idlePartitionUs = Some(10),
       estimateArrival = false)
     val stage = new Stage(policy, Specs.of(Tumbling(10), policy))
-    def gauges(clock: Long, event: GroupInput) = {
-      val Gauges(watermark, open, partitions, _, _, _) = stage.batch(clock, event)._2.get
+    def gauges(clock: Long, input: GroupInput) = {
+      val Gauges(watermark, open, partitions, _, _, _) = stage.batch(clock, input)._2.get
       assertEquals(open, None)
       (watermark, partitions.map(p => (new String(p.source), (p.watermark, p.isIdle))).toMap)
     }
@@ -140,10 +140,10 @@ private object StageMetricsSuite {
     /** The bytes that partitions have in the state, without their ids. */
     def stateSizes: Set[Int] = store.sources.entries.map(_._2.length).toSet
 
-    /** Runs a batch of one event. Returns the idle closes and the gauges. */
-    def batch(clock: Long, event: GroupInput): (Long, Option[Gauges]) = {
+    /** Runs a batch of one input. Returns the idle closes and the gauges. */
+    def batch(clock: Long, input: GroupInput): (Long, Option[Gauges]) = {
       val operator = stage.open(0, store, clock)
-      operator.process(Iterator.single(event)).foreach(identity)
+      operator.process(Iterator.single(input)).foreach(identity)
       overtaken :+= operator.counts(RowCounts.Overtaken)
       (operator.counts(RowCounts.IdleCloses), operator.gauges)
     }

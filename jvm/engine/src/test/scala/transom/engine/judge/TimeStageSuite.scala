@@ -239,12 +239,12 @@ private[engine] object TimeStageSuite {
 
     def batch(rows: Seq[Input]): Seq[Output] = {
       val operator = stage.open(0, store, 0L)
-      val outputs = operator.process(rows.iterator.map(eventOf)).toVector
+      val outputs = operator.process(rows.iterator.map(groupInputOf)).toVector
       counts.add(operator.counts.bytes)
       outputs
     }
 
-    private def eventOf(input: Input): GroupInput = {
+    private def groupInputOf(input: Input): GroupInput = {
       current = input
       val row = new GroupInput.Row
       val source = ByteBuffer.allocate(8).putLong(input.source.toLong).array

@@ -52,11 +52,11 @@ class PulledResultsSuite extends FunSuite {
       test(s"results are computed one by one: $name, ${if (metByRow) "row" else "batch"}") {
         val counting = new Counting
         val last = 2 * Rows
-        val events = Iterator.tabulate(Rows)(n => rowOf(spec, 2L * n, Long.MinValue)) ++
+        val inputs = Iterator.tabulate(Rows)(n => rowOf(spec, 2L * n, Long.MinValue)) ++
           (if (metByRow) Iterator.single(rowOf(spec, last + 200L, last + 100L))
            else Iterator.empty) ++
           Iterator.single(new GroupInput.Advanced(Advance.to(Long.MaxValue)))
-        val results = operatorOf(spec, counting).open(0, new MemoryKeyStore, 0L).process(events)
+        val results = operatorOf(spec, counting).open(0, new MemoryKeyStore, 0L).process(inputs)
         var read = 0
         while (results.hasNext) {
           assert(counting.emitted <= read, s"${counting.emitted} results, $read are read")
@@ -93,7 +93,7 @@ private object PulledResultsSuite {
   private def rowOf(spec: WindowSpec, time: Long, watermark: Long): GroupInput.Row = {
     val zero = Json.parse("0")
     val row = Row(zero, zero, Some(time), time, end = time + 20)
-    Operator.event(row, RowBytes.range(row), spec.window.convention, lateWatermark = watermark)
+    Operator.input(row, RowBytes.range(row), spec.window.convention, lateWatermark = watermark)
   }
 
   private def operatorOf(

@@ -51,9 +51,9 @@ class KeyGroupOperatorSuite extends FunSuite {
     all.foreach { open =>
       val operator = open()
       assert(operator.counts.isEmpty)
-      val events =
+      val inputs =
         Iterator(new GroupInput.Counts(counted.bytes), new GroupInput.Counts(counted.bytes), end)
-      operator.process(events).foreach(identity)
+      operator.process(inputs).foreach(identity)
       val expected = Map(RowCounts.In -> 6L, RowCounts.OutOfRange -> 2L).withDefaultValue(0L)
       RowCounts.all.foreach { count =>
         assertEquals(operator.counts(count), expected(count), count.name)
@@ -65,7 +65,7 @@ class KeyGroupOperatorSuite extends FunSuite {
     val row = Row(Json.parse("1"), Json.parse("2"), None, 5L)
     all.foreach { open =>
       val letter = new GroupInput.DeadLetter
-      letter.input.set(Operator.event(row, row.accumulator, TimeConvention.Start, 0L).input)
+      letter.input.set(Operator.input(row, row.accumulator, TimeConvention.Start, 0L).input)
       letter.reason = DeadLetterReason.TimeOutOfRange
       letter.time = Some(99L)
       letter.lateWatermark = 40L

@@ -38,14 +38,14 @@ class HeldBytesSuite extends FunSuite {
       test(s"keys with rows of 10 KB are written before they exceed the limit: $name") {
         val store = new CountingStore
         var most = 0L
-        val events = Iterator.tabulate(200) { n =>
+        val inputs = Iterator.tabulate(200) { n =>
           most = math.max(most, store.unsaved.values.sum)
           val key = n % 50
           store.unsaved(key) += width
           rowOf(key, n, width)
         }
         val operator = operatorOf(spec, limit).open(0, store, 0L)
-        assertEquals(operator.process(events).length, 0)
+        assertEquals(operator.process(inputs).length, 0)
         assert(most > limit / 4, most)
         assert(most <= limit + 2 * width, most)
       }

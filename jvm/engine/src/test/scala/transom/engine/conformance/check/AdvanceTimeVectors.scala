@@ -82,9 +82,9 @@ object AdvanceTimeVectors {
       logic.watermarkOf(SourceWatermark.of(store.sources.get(Array.emptyByteArray)))
 
     def play(events: Seq[Json]): Seq[Map[String, Any]] =
-      stage.open(0, store, 0L).process(events.iterator.map(eventOf)).toVector
+      stage.open(0, store, 0L).process(events.iterator.map(inputOf)).toVector
 
-    private def eventOf(event: Json): GroupInput = {
+    private def inputOf(event: Json): GroupInput = {
       val row = new GroupInput.Row
       val value = event.toString.getBytes(UTF_8)
       row.value.set(value, 0, value.length)

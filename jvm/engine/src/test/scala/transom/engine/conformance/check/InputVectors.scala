@@ -79,18 +79,18 @@ object InputVectors {
 final class InputPlayer(windows: WindowSpec, policy: TimePolicy) {
   private val store = new SourceStore(new MemoryState)
   private val logic = new TimePolicyLogic(policy)
-  private val event = new GroupInput.Row
+  private val input = new GroupInput.Row
 
   /** The stamp of the last row. */
   val stamp = new Judgement
 
   /** Adds a row, and returns the watermark of the windows. Times are microseconds since 1970. */
-  def row(time: Long, clock: Long, partition: String = ""): Long = play(clock) { input =>
+  def row(time: Long, clock: Long, partition: String = ""): Long = play(clock) { watermarks =>
     val bytes = partition.getBytes
-    event.key.set(bytes, 0, bytes.length)
-    event.context.time = time
-    event.context.arrival = clock
-    input.judge(input.sourceOf(event.key), event, stamp)
+    input.key.set(bytes, 0, bytes.length)
+    input.context.time = time
+    input.context.arrival = clock
+    watermarks.judge(watermarks.sourceOf(input.key), input, stamp)
   }
 
   /** Moves the wall clock, and returns the watermark of the windows. */
@@ -98,9 +98,9 @@ final class InputPlayer(windows: WindowSpec, policy: TimePolicy) {
 
   private def play(clock: Long)(act: PartitionWatermarks => Unit): Long = {
     val declared = policy.partitions.map(_.getBytes)
-    val input = new PartitionWatermarks(policy, logic, declared, windows, store, clock)
-    act(input)
-    input.save()
-    input.watermark
+    val watermarks = new PartitionWatermarks(policy, logic, declared, windows, store, clock)
+    act(watermarks)
+    watermarks.save()
+    watermarks.watermark
   }
 }

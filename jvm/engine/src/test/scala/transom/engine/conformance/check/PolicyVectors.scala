@@ -92,7 +92,7 @@ private final class PolicyRunner(logic: TimePolicyLogic, policy: Json) {
 
   def process(events: Seq[Json]): Seq[Map[String, Any]] = {
     val operator: KeyGroupOperator[Map[String, Any]] = stage.open(0, store, 0L)
-    val stamps = operator.process(events.iterator.map(eventOf)).toVector
+    val stamps = operator.process(events.iterator.map(inputOf)).toVector
     counts.add(operator.counts.bytes)
     stamps
   }
@@ -105,7 +105,7 @@ private final class PolicyRunner(logic: TimePolicyLogic, policy: Json) {
       "watermark_with_idle_floor" -> StampFields.shown(logic.watermarkOf(clock)))
   }
 
-  private def eventOf(event: Json): GroupInput = {
+  private def inputOf(event: Json): GroupInput = {
     val row = new GroupInput.Row
     val source = sourceOf(event)
     row.key.set(source, 0, source.length)

@@ -35,7 +35,7 @@ final class CombinedKeyedRunner(spec: WindowSpec) extends Operator(spec) {
     operator.open(0, store, clock)
 
   override protected def mapSide(held: Seq[Row], lateWatermark: Long): Seq[GroupInput] =
-    combined.events(held, lateWatermark) { (writer, row) =>
+    combined.inputs(held, lateWatermark) { (writer, row) =>
       writer.append(row.hash, row.keyBytes, row.accumulator)
     }
 

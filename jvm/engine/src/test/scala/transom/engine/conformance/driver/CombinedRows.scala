@@ -17,7 +17,7 @@ final class CombinedRows(
     counts: RowCounts) {
   private val convention = spec.window.convention
 
-  /** Returns the events of some rows.
+  /** Returns the inputs of some rows.
     *
     * @param lateWatermark
     *   the watermark by which windows had fired before the batch, in the engine's convention.
@@ -25,7 +25,7 @@ final class CombinedRows(
     * @param append
     *   writes a row to the segment of its slice
     */
-  def events(rows: Seq[Row], lateWatermark: Long)(
+  def inputs(rows: Seq[Row], lateWatermark: Long)(
       append: (SegmentWriter, Row) => Unit): Seq[GroupInput] = {
     val router = new RowRouter(slices, forKeyedLayout, spec.lateRows)
     def metBy(row: Row): Long = row.met.fold(lateWatermark)(convention.watermarkIn)
@@ -37,7 +37,7 @@ final class CombinedRows(
         (router.waitsFor(metBy(row)), router.slice),
         ArrayBuffer.empty) += row
     def send(row: Row, isPartlyLate: Boolean): Unit =
-      alone += Operator.event(row, row.accumulator, convention, lateWatermark, isPartlyLate)
+      alone += Operator.input(row, row.accumulator, convention, lateWatermark, isPartlyLate)
     rows.foreach { row =>
       router.route(convention.timeIn(row.time.getOrElse(0L)), metBy(row)) match {
         case Route.InGap => counts.add(RowCounts.InGaps)
@@ -51,12 +51,12 @@ final class CombinedRows(
       }
     }
     val segments = combined.iterator.map { case ((waitsFor, slice), held) =>
-      val event = new GroupInput.Segment
-      event.slice = slice
-      event.bytes = Operator.segment(held.toSeq)(append)
-      event.waits = waitsFor != Watermark.NotYet
-      event.lateWatermark = if (event.waits) waitsFor else router.watermarkBefore
-      event
+      val input = new GroupInput.Segment
+      input.slice = slice
+      input.bytes = Operator.segment(held.toSeq)(append)
+      input.waits = waitsFor != Watermark.NotYet
+      input.lateWatermark = if (input.waits) waitsFor else router.watermarkBefore
+      input
     }
     segments.toVector ++ alone
   }

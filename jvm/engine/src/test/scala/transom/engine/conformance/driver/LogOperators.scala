@@ -43,7 +43,7 @@ final class GridOperator(spec: WindowSpec, limits: Limits) extends LogRunner(spe
     operator.open(0, stores, clock)
 
   override protected def mapSide(held: Seq[Row], lateWatermark: Long) =
-    rows.events(held, lateWatermark) { (writer, row) =>
+    rows.inputs(held, lateWatermark) { (writer, row) =>
       writer.append(row.hash, row.keyBytes, row.accumulator)
     }
 }
@@ -67,7 +67,7 @@ final class SessionOperator(spec: WindowSpec, limits: Limits) extends LogRunner(
     operator.open(0, stores, clock)
 
   override protected def mapSide(held: Seq[Row], lateWatermark: Long) =
-    rows.events(held, lateWatermark) { (writer, row) =>
+    rows.inputs(held, lateWatermark) { (writer, row) =>
       val bounds = new SessionBounds().set(row.time.get, row.time.get)
       writer.append(row.hash, row.keyBytes, bounds, row.accumulator)
     }

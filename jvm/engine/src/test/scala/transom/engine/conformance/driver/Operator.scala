@@ -35,7 +35,7 @@ abstract class Operator(spec: WindowSpec) {
   /** Opens the operator on the state of the key group. */
   def open(clock: Long): KeyGroupOperator[Output]
 
-  /** Returns the events that the map side creates from rows. May count rows.
+  /** Returns the inputs that the map side creates from rows. May count rows.
     *
     * @param lateWatermark
     *   the watermark by which rows are late, in the engine's convention
@@ -125,10 +125,10 @@ abstract class Operator(spec: WindowSpec) {
     taken
   }
 
-  private def run(events: Iterator[GroupInput]): Seq[Output] = {
+  private def run(inputs: Iterator[GroupInput]): Seq[Output] = {
     val operator = open(clock)
     val reached = new GroupInput.Advanced(Advance.to(convention.watermarkIn(watermark)))
-    val outputs = operator.process(events ++ Iterator.single(reached)).toVector
+    val outputs = operator.process(inputs ++ Iterator.single(reached)).toVector
     nextTimer = operator.nextTimer
     gauges = operator.gauges
     counts.add(operator.counts.bytes)
@@ -148,7 +148,7 @@ abstract class Operator(spec: WindowSpec) {
   }
 }
 
-/** Creates events from rows. */
+/** Creates inputs from rows. */
 object Operator {
   private val ByteRangeOrder: Ordering[ByteRange] = (a, b) => a.compareTo(b)
 
@@ -161,28 +161,28 @@ object Operator {
     writer.take()
   }
 
-  /** The event of a single row. */
-  def event(
+  /** The input of a single row. */
+  def input(
       row: Row,
       value: ByteRange,
       convention: TimeConvention,
       lateWatermark: Long,
       isPartlyLate: Boolean = false): GroupInput.Row = {
-    val event = new GroupInput.Row
-    event.key.set(row.keyBytes)
-    event.value.set(value)
-    event.input.set(RowList.range(ByteBuffer.allocate(8).putLong(row.arrival).array))
-    event.context.time = row.time.fold(RowContext.NoTime)(convention.timeIn)
-    event.context.watermark = row.met.fold(lateWatermark)(convention.watermarkIn)
-    event.context.gap = row.gap
-    event.context.windows = row.windows
-    event.context.end =
+    val input = new GroupInput.Row
+    input.key.set(row.keyBytes)
+    input.value.set(value)
+    input.input.set(RowList.range(ByteBuffer.allocate(8).putLong(row.arrival).array))
+    input.context.time = row.time.fold(RowContext.NoTime)(convention.timeIn)
+    input.context.watermark = row.met.fold(lateWatermark)(convention.watermarkIn)
+    input.context.gap = row.gap
+    input.context.windows = row.windows
+    input.context.end =
       if (row.end == RowContext.NoEnd) RowContext.NoEnd else convention.timeIn(row.end)
-    event.isPartlyLate = isPartlyLate
-    event
+    input.isPartlyLate = isPartlyLate
+    input
   }
 
-  /** Identifies rows by the number that `event` has stored. */
+  /** Identifies rows by the number that `input` has stored. */
   object Side extends SideOutput[Output] {
     override def row(
         input: ByteRange,

@@ -57,10 +57,10 @@ final class SubstreamRunner(
 
   override protected def mapSide(held: Seq[Row], lateWatermark: Long): Seq[GroupInput] =
     held.map { row =>
-      val event =
-        Operator.event(row, RowBytes.range(row), TimeConvention.Start, lateWatermark)
-      event.context.arrival = row.clock
-      if (row.isPunctuation) new GroupInput.Punctuation(event) else event
+      val input =
+        Operator.input(row, RowBytes.range(row), TimeConvention.Start, lateWatermark)
+      input.context.arrival = row.clock
+      if (row.isPunctuation) new GroupInput.Punctuation(input) else input
     } :+ new GroupInput.LatestArrival(latest)
 
   // The timer index may still list a key that has no state any more.

@@ -26,7 +26,7 @@ final class SweepRunner(spec: WindowSpec, limits: Limits = Limits.Default)
   override def open(clock: Long): KeyGroupOperator[Output] = operator.open(0, store, clock)
 
   override protected def mapSide(held: Seq[Row], lateWatermark: Long): Seq[GroupInput] =
-    held.map(row => Operator.event(row, RowBytes.range(row), convention, lateWatermark))
+    held.map(row => Operator.input(row, RowBytes.range(row), convention, lateWatermark))
 
   // The timer index may still list a key that has no state any more.
   override def isEmpty: Boolean = store.keys.isEmpty

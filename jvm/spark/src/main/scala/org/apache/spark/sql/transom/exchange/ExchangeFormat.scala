@@ -526,13 +526,13 @@ final class RowChunk(fullSize: Int) {
   }
 }
 
-/** Reads the rows of a chunk into an event. The next row overwrites the event. */
+/** Reads the rows of a chunk into an input. The next row overwrites the input. */
 final class RowChunkReader(chunk: Array[Byte], to: GroupInput.Row) {
   private var position = 0
 
   def hasNext: Boolean = position < chunk.length
 
-  /** Reads the next row into the event. The chunk has no gap, windows or watermark of the row. */
+  /** Reads the next row into the input. The chunk has no gap, windows or watermark of the row. */
   def read(): Unit = {
     val at = UnsafeRows.ArrayOffset + position
     position += RowChunk.HeaderSize
@@ -868,7 +868,7 @@ private final class OrderedChunkMerger(
       private val open = new PriorityQueue[OpenChunk](comesFirst)
       // The chunk after those.
       private var pending: OpenChunk = _
-      // Events that have no place in the order; null if there is none.
+      // Inputs that have no place in the order; null if there is none.
       private var others: Iterator[GroupInput] = _
       // Whether the first row of `current` has been read.
       private var isRead = false
@@ -887,14 +887,14 @@ private final class OrderedChunkMerger(
       }
 
       override def next(): GroupInput =
-        if (!hasNext) throw new NoSuchElementException("no further event")
+        if (!hasNext) throw new NoSuchElementException("no further input")
         else if (others != null) {
-          val event = others.next()
+          val input = others.next()
           if (!others.hasNext) others = null
-          event
+          input
         } else {
           isRead = true
-          current.event
+          current.input
         }
 
       /** Opens all chunks that may hold the next row. */
@@ -934,7 +934,7 @@ private final class OrderedChunkMerger(
     def view: InternalRow
 
     /** The row, or the punctuation that it is. */
-    def event: GroupInput = row
+    def input: GroupInput = row
 
     /** Moves to the next row, if there is one. */
     def advance(): Boolean
@@ -946,7 +946,7 @@ private final class OrderedChunkMerger(
     private var isPunctuation = false
     private val reader = new RowChunkReader(payload, row)
 
-    override def event: GroupInput = if (isPunctuation) asPunctuation else row
+    override def input: GroupInput = if (isPunctuation) asPunctuation else row
 
     override def advance(): Boolean = reader.hasNext && {
       reader.read()

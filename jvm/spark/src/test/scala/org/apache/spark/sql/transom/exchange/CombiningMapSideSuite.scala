@@ -57,12 +57,12 @@ class CombiningMapSideSuite extends MapSideTest {
   property("accumulators of a key and slice hold its rows, and a key has one key group") {
     forAll(rows, limits) { (rows, limit) =>
       val records = received(plan, rows.map(_.internal), limit = limit) {
-        case (group, event: GroupInput.Segment) =>
-          val cursor = new Cursor(Iterator(event.bytes))
+        case (group, input: GroupInput.Segment) =>
+          val cursor = new Cursor(Iterator(input.bytes))
           Iterator
             .continually(cursor)
             .takeWhile(_.advance())
-            .map(c => ((keyOf(c.key), event.slice), (group, copyOf(c.accumulator))))
+            .map(c => ((keyOf(c.key), input.slice), (group, copyOf(c.accumulator))))
             .toVector
         case _ => Nil
       }
@@ -79,7 +79,7 @@ class CombiningMapSideSuite extends MapSideTest {
   property("each row is counted, and rows without a usable time become dead letters") {
     forAll(rows, limits) { (rows, limit) =>
       val counts = received(plan, rows.map(_.internal), limit = limit) {
-        case (_, event: GroupInput.Counts) => Seq(countsOf(event))
+        case (_, input: GroupInput.Counts) => Seq(countsOf(input))
         case _ => Nil
       }
       val (timed, untimed) = rows.partition(_.time.isDefined)
@@ -91,9 +91,9 @@ class CombiningMapSideSuite extends MapSideTest {
             "rows_without_time" -> untimed.length,
             "rows_out_of_range" -> timed.count(!_.isInRange))))
       val letters = received(plan, rows.map(_.internal), limit = limit) {
-        case (_, event: GroupInput.DeadLetter) =>
-          assertEquals(event.time, None)
-          Seq((event.reason: DeadLetterReason, inputOf(event.input)))
+        case (_, input: GroupInput.DeadLetter) =>
+          assertEquals(input.time, None)
+          Seq((input.reason: DeadLetterReason, inputOf(input.input)))
         case _ => Nil
       }
       val expected = rows.filterNot(_.isInRange).map { row =>
@@ -109,18 +109,18 @@ class CombiningMapSideSuite extends MapSideTest {
       // The window [0, 1 hour) fires at this watermark.
       val late = rows.filter(row => row.isInRange && row.time.get < Hour)
       val alone = received(planOf(LateRows.Late), rows.map(_.internal), Hour, limit) {
-        case (_, event: GroupInput.Row) =>
-          assertEquals(merged(Seq(event.value))._1, 1L)
-          assertEquals(keyOf(event.key), inputOf(event.input).key)
-          assertEquals(Option(event.context.time), inputOf(event.input).time)
-          assert(!event.isPartlyLate)
-          Seq(inputOf(event.input))
+        case (_, input: GroupInput.Row) =>
+          assertEquals(merged(Seq(input.value))._1, 1L)
+          assertEquals(keyOf(input.key), inputOf(input.input).key)
+          assertEquals(Option(input.context.time), inputOf(input.input).time)
+          assert(!input.isPartlyLate)
+          Seq(inputOf(input.input))
         case _ => Nil
       }
       assertEquals(alone, late)
       val counts = received(plan, rows.map(_.internal), Hour, limit) {
-        case (_, event: GroupInput.Counts) => Seq(countsOf(event).getOrElse("rows_late", 0L))
-        case (_, event: GroupInput.Row) => fail(s"$event is a row")
+        case (_, input: GroupInput.Counts) => Seq(countsOf(input).getOrElse("rows_late", 0L))
+        case (_, input: GroupInput.Row) => fail(s"$input is a row")
         case _ => Nil
       }
       assertEquals(counts, Seq(late.length.toLong))

@@ -25,7 +25,7 @@ class ExchangeFormatSuite extends ScalaCheckSuite {
   private def delivered(row: InternalRow): UnsafeRow = row.copy().asInstanceOf[UnsafeRow]
 
   private def newEncoder() = new ExchangeEncoder(plan.order)
-  private def events(row: InternalRow): Iterator[GroupInput] =
+  private def inputsOf(row: InternalRow): Iterator[GroupInput] =
     ExchangeDecoder.of(plan).inputs(Iterator.single(row))
 
   private def groupOf(row: InternalRow): Int = row.getInt(ExchangeFormat.Group)
@@ -43,9 +43,9 @@ class ExchangeFormatSuite extends ScalaCheckSuite {
             encoder.waitingSegments(group, batch, _)))
       }
       val read = rows.map { row =>
-        events(row).map {
-          case event: GroupInput.Segment =>
-            (event.slice, event.bytes.toSeq, event.lateWatermark, event.waits)
+        inputsOf(row).map {
+          case input: GroupInput.Segment =>
+            (input.slice, input.bytes.toSeq, input.lateWatermark, input.waits)
           case other => fail(s"$other is not a segment")
         }.toList
       }
@@ -69,10 +69,10 @@ class ExchangeFormatSuite extends ScalaCheckSuite {
         delivered(encoder.rows(group, chunk, lateWatermark))
       }
       val read = sent.map { row =>
-        events(row).map {
-          case event: GroupInput.Row =>
-            assertEquals(event.context.slice, Grid.NoSlice)
-            rowOf(event, lateWatermark)
+        inputsOf(row).map {
+          case input: GroupInput.Row =>
+            assertEquals(input.context.slice, Grid.NoSlice)
+            rowOf(input, lateWatermark)
           case other => fail(s"$other is not a row")
         }.toList
       }
@@ -88,7 +88,7 @@ class ExchangeFormatSuite extends ScalaCheckSuite {
       val row =
         delivered(newEncoder().deadLetter(group, reason, time, lateWatermark, input.toArray))
       assertEquals(groupOf(row), KeyGroups.idOf(group))
-      events(row).toList match {
+      inputsOf(row).toList match {
         case List(letter: GroupInput.DeadLetter) =>
           assertEquals(
             (letter.reason, letter.time, list(letter.input), letter.lateWatermark),
@@ -104,7 +104,7 @@ class ExchangeFormatSuite extends ScalaCheckSuite {
       RowCounts.all.zip(numbers).foreach { case (count, number) => counts.add(count, number) }
       val row = delivered(newEncoder().counts(counts))
       assertEquals(groupOf(row), KeyGroups.idOf(0))
-      events(row).toList match {
+      inputsOf(row).toList match {
         case List(read: GroupInput.Counts) =>
           val sum = new RowCounts
           sum.add(read.bytes)
@@ -123,14 +123,14 @@ class ExchangeFormatSuite extends ScalaCheckSuite {
     val tick = delivered(encoder.tick(3))
     assert(position(tick) > positions.last)
     assertEquals(groupOf(tick), KeyGroups.idOf(3))
-    assertEquals(events(tick).toList, List[GroupInput](GroupInput.Tick))
+    assertEquals(inputsOf(tick).toList, List[GroupInput](GroupInput.Tick))
   }
 
   test("a watermark comes after all rows of its key group") {
     val row = delivered(newEncoder().watermark(3, Advance(Watermark.NotYet, 77L, 75L)))
     assertEquals(groupOf(row), KeyGroups.idOf(3))
     assertEquals(row.getLong(ExchangeFormat.Position), Long.MaxValue)
-    events(row).toList match {
+    inputsOf(row).toList match {
       case List(advanced: GroupInput.Advanced) =>
         assertEquals(advanced.advance, Advance(Watermark.NotYet, 77L, 75L))
       case other => fail(s"$other is not a single watermark")
@@ -144,7 +144,7 @@ class ExchangeFormatSuite extends ScalaCheckSuite {
     Seq(-1, codes.length).foreach { code =>
       val row = delivered(newEncoder().tick(1))
       row.setInt(ExchangeFormat.Kind, code)
-      val error = intercept[IllegalStateException](events(row).toList)
+      val error = intercept[IllegalStateException](inputsOf(row).toList)
       assertEquals(error.getMessage, s"no kind of exchange row has the code $code")
     }
   }

@@ -40,10 +40,10 @@ class MapSideSuite extends MapSideTest {
       rows: Seq[InternalRow],
       more: Seq[Attribute]): Seq[(String, Option[Long], Long)] =
     received(plan, rows, columns = input ++ more) {
-      case (_, event: GroupInput.DeadLetter) =>
-        Seq((event.reason.name, event.time, event.lateWatermark))
-      case (_, event: GroupInput.Segment) =>
-        Seq((if (event.waits) "waiting" else "segment", None, event.lateWatermark))
+      case (_, input: GroupInput.DeadLetter) =>
+        Seq((input.reason.name, input.time, input.lateWatermark))
+      case (_, input: GroupInput.Segment) =>
+        Seq((if (input.waits) "waiting" else "segment", None, input.lateWatermark))
       case _ => Nil
     }
 

@@ -22,7 +22,7 @@ abstract class MapSideTest extends ScalaCheckSuite {
   // The map side derives its limits from the environment of Spark.
   override def beforeAll(): Unit = TestSession.spark: Unit
 
-  /** Returns what an operator receives. Each event is read before the next one.
+  /** Returns what an operator receives. Each input is read before the next one.
     *
     * @param columns
     *   the columns of the rows
@@ -31,7 +31,7 @@ abstract class MapSideTest extends ScalaCheckSuite {
     * @param limit
     *   the size of chunks, batches and combined rows; none for the usual sizes
     * @param read
-    *   reads an event, given its key group
+    *   reads an input, given its key group
     */
   protected def received[T](
       plan: WindowOperatorPlan,
@@ -109,10 +109,10 @@ object MapSideTest {
     Option(keyRow.getUTF8String(0)).map(_.toString)
   }
 
-  /** The counts of an event by name, without those that are 0. */
-  def countsOf(event: GroupInput.Counts): Map[String, Long] = {
+  /** The counts of an input by name, without those that are 0. */
+  def countsOf(input: GroupInput.Counts): Map[String, Long] = {
     val counts = new RowCounts
-    counts.add(event.bytes)
+    counts.add(input.bytes)
     RowCounts.all.map(_.name).zip(counts.toSeq).filter(_._2 > 0).toMap
   }
 

@@ -84,28 +84,28 @@ private[exchange] object RowChunkSuite {
   /** @param ofChunk
     *   the watermark of rows that have none of their own
     */
-  def rowOf(event: GroupInput.Row, ofChunk: Long): ChunkRow =
+  def rowOf(input: GroupInput.Row, ofChunk: Long): ChunkRow =
     ChunkRow(
-      list(event.key),
-      list(event.value),
-      list(event.input),
-      event.context.time,
-      event.isPartlyLate,
-      Some(event.context.watermark).filter(_ != ofChunk))
+      list(input.key),
+      list(input.value),
+      list(input.input),
+      input.context.time,
+      input.isPartlyLate,
+      Some(input.context.watermark).filter(_ != ofChunk))
 
   def list(range: ByteRange): List[Byte] =
     range.bytes.slice(range.offset, range.offset + range.length).toList
 
   private def read(chunk: Array[Byte]): List[ChunkRow] = {
-    val event = new GroupInput.Row
-    val reader = new RowChunkReader(chunk, event)
+    val input = new GroupInput.Row
+    val reader = new RowChunkReader(chunk, input)
     Iterator
       .continually(reader)
       .takeWhile(_.hasNext)
       .map { reader =>
-        event.context.watermark = Long.MaxValue
+        input.context.watermark = Long.MaxValue
         reader.read()
-        rowOf(event, ofChunk = Long.MaxValue)
+        rowOf(input, ofChunk = Long.MaxValue)
       }
       .toList
   }

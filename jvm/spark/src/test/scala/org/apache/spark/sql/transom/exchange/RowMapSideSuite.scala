@@ -36,11 +36,11 @@ class RowMapSideSuite extends MapSideTest {
       rows: Seq[InputRow],
       limit: Option[Int]): Map[Int, Seq[InputRow]] =
     received(plan, rows.map(_.internal), limit = limit) {
-      case (group, event: GroupInput.Row) =>
-        assertEquals(recordOf(event.value), (event.context.time, event.context.gap))
-        assertEquals(event.input.length, 0)
-        val gap = event.context.gap
-        Seq(group -> InputRow(keyOf(event.key), Some(event.context.time), Some(gap)))
+      case (group, input: GroupInput.Row) =>
+        assertEquals(recordOf(input.value), (input.context.time, input.context.gap))
+        assertEquals(input.input.length, 0)
+        val gap = input.context.gap
+        Seq(group -> InputRow(keyOf(input.key), Some(input.context.time), Some(gap)))
       case _ => Nil
     }.groupMap(_._1)(_._2)
 
@@ -56,8 +56,8 @@ class RowMapSideSuite extends MapSideTest {
   property("a row without a gap becomes a dead letter with its time") {
     forAll(rows, limits) { (rows, limit) =>
       val letters = received(plan, rows.map(_.internal), limit = limit) {
-        case (_, event: GroupInput.DeadLetter) if event.reason == DeadLetterReason.BadGap =>
-          Seq(event.time)
+        case (_, input: GroupInput.DeadLetter) if input.reason == DeadLetterReason.BadGap =>
+          Seq(input.time)
         case _ => Nil
       }
       assertEquals(letters, rows.filter(row => row.isInRange && !hasGap(row)).map(_.time))
@@ -68,7 +68,7 @@ class RowMapSideSuite extends MapSideTest {
     val reporting = plan.copy(spec = plan.spec.copy(lateRows = LateRows.Late))
     forAll(rows, limits) { (rows, limit) =>
       val whole = received(reporting, rows.map(_.internal), watermark = 0L, limit) {
-        case (_, event: GroupInput.Row) => Seq((event.context.time, event.input.length > 0))
+        case (_, input: GroupInput.Row) => Seq((input.context.time, input.input.length > 0))
         case _ => Nil
       }
       val expected = rows.collect {
@@ -87,11 +87,11 @@ class RowMapSideSuite extends MapSideTest {
         .filter(ExchangeFormat.kindOf(_) == PayloadKind.Rows)
         .map { row =>
           val order = row.getLong(ExchangeFormat.Payload + 1)
-          val events = ExchangeDecoder.of(ordered).inputs(Iterator.single(row)).map {
-            case event: GroupInput.Row => event.context.gap
+          val inputs = ExchangeDecoder.of(ordered).inputs(Iterator.single(row)).map {
+            case input: GroupInput.Row => input.context.gap
             case other => fail(s"$other is not a row")
           }
-          (order, events.toList)
+          (order, inputs.toList)
         }
         .toList
       val expected = rows.filter(row => row.isInRange && hasGap(row)).map(_.value.get)

@@ -135,10 +135,10 @@ private object RowTimesSuite {
     ExchangeDecoder
       .of(plan)
       .inputs(sorted.iterator)
-      .foldLeft(Received(Nil, Nil))((to, event) => add(event, to))
+      .foldLeft(Received(Nil, Nil))((to, input) => add(input, to))
   }
 
-  private def add(event: GroupInput, to: Received): Received = event match {
+  private def add(input: GroupInput, to: Received): Received = input match {
     case row: GroupInput.Row =>
       val times = (RowNumbers.numberOf(row.value), row.context.time, row.context.arrival)
       to.copy(times = to.times :+ times)

@@ -27,8 +27,8 @@ class SubstreamMapSideSuite extends MapSideTest {
 
   property("a key group reads its rows in the order of arrival, and a substream has one group") {
     forAll(tasks, limits) { (tasks, limit) =>
-      val events = sent(tasks, limit)
-      val rows = events.collect { case (group, Read(row)) => group -> row }
+      val inputs = sent(tasks, limit)
+      val rows = inputs.collect { case (group, Read(row)) => group -> row }
       assertEquals(
         rows.map(_._2).sortBy(_.number),
         tasks.flatten.filter(_.isUsable).sortBy(_.number))
@@ -132,7 +132,7 @@ private object SubstreamMapSideSuite {
     Seq(sent.take(cut), sent.drop(cut))
   }
 
-  /** What the key groups receive from the tasks, each event with its key group. */
+  /** What the key groups receive from the tasks, each input with its key group. */
   def sent(tasks: Seq[Seq[Sent]], limit: Option[Int]): Seq[(Int, Received)] = {
     val conf = new SQLConf
     limit.foreach(bytes => conf.setConfString("spark.transom.limits.payload", bytes.toString))
@@ -159,7 +159,7 @@ private object SubstreamMapSideSuite {
     }
   }
 
-  private def read(event: GroupInput): Option[Received] = event match {
+  private def read(input: GroupInput): Option[Received] = input match {
     case row: GroupInput.Row =>
       val key = new UnsafeRow(2)
       key.pointTo(row.key.bytes, UnsafeRows.offset(row.key), row.key.length)
