@@ -243,9 +243,11 @@ private object RealTimeOperator {
   private def serialized(schema: StructType, columns: Option[Seq[Attribute]])(
       node: Attribute => LogicalPlan): LogicalPlan = {
     val row = AttributeReference("row", schema, nullable = false)()
+    // Without generated code, Spark binds no attributes here.
+    val bound = BoundReference(0, schema, nullable = false)
     val fields = schema.indices.map { i =>
       val id = columns.fold(NamedExpression.newExprId)(_(i).exprId)
-      Alias(GetStructField(row, i), schema(i).name)(id)
+      Alias(GetStructField(bound, i), schema(i).name)(id)
     }
     SerializeFromObject(fields, node(row))
   }
