@@ -8,10 +8,12 @@ from itertools import pairwise
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import pyspark
 from pyspark.find_spark_home import _find_spark_home
 from pyspark.sql import SparkSession
 from pyspark.util import default_api_mode, is_remote_only
 
+from transom._base import checks
 from transom._base.errors import runtime_error, type_error
 
 _STATE_STORE = "spark.sql.streaming.stateStore"
@@ -28,6 +30,12 @@ _LOCAL_FS = {"spark.hadoop.fs.AbstractFileSystem.file.impl": "transom.spark.Loca
 _SETTING = re.compile(r"([^\s=:]+)(?:\s*[=:]\s*|\s+(?![=:]))(.+)")
 # Windows in SQL, and the calls of this package in a Connect server.
 _EXTENSIONS = {"spark.sql.extensions": "transom.spark.Extensions"}
+# The tasks of a real-time query collect rows for each other in buffers, and send a buffer that is
+# not full after this time. With Spark's default, each result would wait for up to 50 ms.
+_REAL_TIME = {"spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "1"}
+_SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
+# The masters whose number of slots is known before a session starts.
+_LOCAL = re.compile(r"local(?:\[(\d+|\*)(?:,.*)?\])?")
 # What a Spark Connect server needs besides.
 _SERVER_SETTINGS = {
     "spark.connect.extensions.relation.classes": "transom.spark.ConnectRelations",
@@ -58,7 +66,7 @@ def jar_path() -> str:
     return str(path)
 
 
-def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
+def configure(builder: SparkSession.Builder, *, real_time: bool = False) -> SparkSession.Builder:
     """Add to a session builder what windows need: the jar, the state store and the SQL functions.
 
     The jar is added to ``spark.jars``. Three settings make Spark keep state in RocksDB, write
@@ -76,6 +84,15 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     ----------
     builder : SparkSession.Builder
         The builder. It is changed in place.
+    real_time : bool
+        Whether queries of the session have the trigger ``trigger(realTime=...)``, which needs
+        PySpark 4.3. Their tasks then send rows to each other after 1 ms instead of 50 ms
+        (``spark.shuffle.streaming.networkBufferMaxWaitTimeMs``), so the median result comes about
+        30 ms earlier. The price is more and smaller messages between tasks when few rows come. A
+        full buffer leaves at once with either value. Spark does not document the setting. It
+        counts only in a session that starts Spark, so start a Spark Connect server with it. If the
+        master is ``local`` and the number of shuffle partitions is set, this function also checks
+        that there are enough slots: see the page "Real-Time Mode".
 
     Returns
     -------
@@ -85,7 +102,8 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     Raises
     ------
     PySparkRuntimeError
-        ``TRANSOM_JAR_MISSING``.
+        ``TRANSOM_JAR_MISSING``, and with `real_time`, ``TRANSOM_REAL_TIME_SPARK`` before PySpark
+        4.3, and ``TRANSOM_REAL_TIME_SLOTS``.
     PySparkTypeError
         ``TRANSOM_BAD_TYPE``.
 
@@ -98,6 +116,9 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
         raise type_error("builder", builder, "a SparkSession.Builder, such as SparkSession.builder")
     outside = _settings_from_outside()
     existing = {**outside, **builder._options}
+    checks.flag("real_time", real_time)
+    if real_time:
+        _check_real_time(existing)
     remote = str(existing.get("spark.remote", os.environ.get("SPARK_REMOTE", "")))
     defaults = {PROVIDER: ROCKSDB}
     if not remote.startswith("sc://"):
@@ -116,12 +137,34 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
             builder.config(name, ",".join(values if has_value else [*values, value]))
         if starts_with_jar:
             defaults |= _LOCAL_FS
+        if real_time:
+            defaults |= _REAL_TIME
     if existing.get(PROVIDER, ROCKSDB) == ROCKSDB:
         defaults |= _ROCKSDB_SETTINGS
     for name, value in defaults.items():
         if name not in existing:
             builder.config(name, value)
     return builder
+
+
+def _check_real_time(settings: Mapping[str, object]) -> None:
+    """Check what real-time queries need and the settings of a session tell."""
+    version = pyspark.__version__
+    if version.startswith("4.2."):
+        raise runtime_error("REAL_TIME_SPARK", spark=version)
+    master = str(settings.get("spark.master", ""))
+    local = _LOCAL.fullmatch(master)
+    partitions = str(settings.get(_SHUFFLE_PARTITIONS, ""))
+    if local is None or not partitions.isdecimal():
+        return
+    cores = local[1] or "1"
+    slots = os.cpu_count() or 1 if cores == "*" else int(cores)
+    # A source has a partition or more.
+    needed = int(partitions) + 1
+    if slots < needed:
+        raise runtime_error(
+            "REAL_TIME_SLOTS", master=master, slots=slots, partitions=partitions, needed=needed
+        )
 
 
 def _items(values: object) -> list[str]:

@@ -9,6 +9,7 @@ from transom import config
 
 CHANGELOG = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
 LOCAL_FS = "spark.hadoop.fs.AbstractFileSystem.file.impl"
+BUFFERS = "spark.shuffle.streaming.networkBufferMaxWaitTimeMs"
 COUNTING = "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows"
 
 
@@ -181,3 +182,58 @@ def test_a_client_sets_only_the_state_store_of_a_server_elsewhere() -> None:
         CHANGELOG: "true",
         COUNTING: "false",
     }
+
+
+@pytest.fixture
+def spark43(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pyspark.__version__", "4.3.0")
+
+
+@pytest.mark.usefixtures("spark43")
+def test_tasks_of_real_time_queries_do_not_wait_for_full_buffers() -> None:
+    plain = transom.configure(builder())._options
+    made = transom.configure(builder(), real_time=True)
+    assert made._options == {**plain, BUFFERS: "1"}
+    chosen = transom.configure(builder(**{BUFFERS: "5"}), real_time=True)
+    assert chosen._options[BUFFERS] == "5"
+
+
+@pytest.mark.usefixtures("spark43")
+def test_a_server_elsewhere_has_its_buffers_already() -> None:
+    made = transom.configure(builder(**{"spark.remote": "sc://host"}), real_time=True)
+    assert BUFFERS not in made._options
+
+
+def test_real_time_needs_a_version_of_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pyspark.__version__", "4.2.0")
+    with raises("REAL_TIME_SPARK"):
+        transom.configure(builder(), real_time=True)
+    assert BUFFERS not in transom.configure(builder())._options
+
+
+def test_real_time_is_a_flag() -> None:
+    with raises("BAD_TYPE", "real_time"):
+        transom.configure(builder(), real_time="1 minute")  # type: ignore[arg-type]
+
+
+@pytest.mark.usefixtures("spark43")
+@pytest.mark.parametrize("master", ["local", "local[1]", "local[2]", "local[2,4]"])
+def test_a_source_needs_a_slot_besides_the_shuffle_partitions(master: str) -> None:
+    given = builder(**{"spark.master": master, "spark.sql.shuffle.partitions": "2"})
+    with raises("REAL_TIME_SLOTS"):
+        transom.configure(given, real_time=True)
+    transom.configure(given)
+
+
+@pytest.mark.usefixtures("spark43")
+@pytest.mark.parametrize(
+    ("master", "partitions"),
+    [("local[3]", "2"), ("local[*]", "1"), ("local[1]", ""), ("", "200"), ("spark://host", "200")],
+)
+def test_enough_slots_and_unknown_ones_are_taken(
+    monkeypatch: pytest.MonkeyPatch, master: str, partitions: str
+) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    known = {"spark.master": master, "spark.sql.shuffle.partitions": partitions}
+    given = builder(**{name: value for name, value in known.items() if value})
+    assert transom.configure(given, real_time=True)._options[BUFFERS] == "1"
