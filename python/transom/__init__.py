@@ -40,7 +40,7 @@ from transom.spec.windows.sessions import Session
 from transom.spec.windows.several import Windows
 from transom.starts import earliest_input
 from transom.stream import Stream, stream
-from transom.tagged import route, untag
+from transom.tagged import route, to_topics, untag
 from transom.windowed import Windowed
 
 if TYPE_CHECKING:
@@ -108,6 +108,7 @@ __all__ = [
     "route",
     "stream",
     "streaminsight",
+    "to_topics",
     "udaf",
     "untag",
 ]

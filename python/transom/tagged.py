@@ -3,14 +3,15 @@
 A window operator emits one DataFrame. Two DataFrames would be two queries, each with its own state.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 from pyspark.errors import PySparkValueError
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructType
 
 from transom import _bridge
+from transom._base import checks
 from transom._base.columns import quoted_list
 from transom._base.errors import type_error, value_error
 from transom._base.expressions import check_binary
@@ -26,6 +27,8 @@ _STEPS = {
     "dead_letters": "with_dead_letters",
     "watermarks": "with_watermarks",
 }
+# Spark's default cuts microseconds off.
+_TIMES = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
 
 
 @explained
@@ -163,6 +166,115 @@ def route(
         # All tagged rows have this tag.
         raise _missing("results")
     return _Route({tag: writer for tag, writer in writers.items() if writer is not None})
+
+
+@explained
+def to_topics(
+    tagged: DataFrame,
+    *,
+    results: str | None = None,
+    late: str | None = None,
+    dead_letters: str | None = None,
+    watermarks: str | None = None,
+    key: Sequence[str] = (),
+    value: Callable[[Column], Column] | None = None,
+    **outputs: str,
+) -> DataFrame:
+    """Return records for Kafka, with a topic for the rows of each tag.
+
+    One query can then write results and side outputs: Kafka's sink sends each record to the topic
+    in the column ``topic``. Each row is one record. Unlike `route`, this needs no ``foreachBatch``,
+    which the real-time mode does not have.
+
+    Parameters
+    ----------
+    tagged : DataFrame
+        Tagged rows, see `untag`.
+    results : str
+        The topic of results.
+    late : str, optional
+        The topic of late rows, see `Windowed.with_late_rows`.
+    dead_letters : str, optional
+        The topic of rows that cannot be assigned to a window, see `Windowed.with_dead_letters`.
+    watermarks : str, optional
+        The topic of watermarks, see `Windowed.with_watermarks`.
+    key : sequence of str
+        Columns of the results. The key of a record is a JSON object of them, such as the keys and
+        the window, by which a consumer can replace a result that is delivered twice. Other rows
+        have no key. Without columns, no record has a key.
+    value : callable, optional
+        ``value(row)`` takes a struct column with the rows of a tag, and returns their column
+        ``value``, such as ``pyspark.sql.avro.functions.to_avro``. By default, a record is a JSON
+        object, with times in microseconds.
+    **outputs : str
+        Topics of named outputs, see `Windowed.apply`. The keyword is the name of the output.
+
+    Returns
+    -------
+    DataFrame
+        The columns ``topic`` and ``value``, and ``key`` if it has columns.
+
+    Raises
+    ------
+    PySparkTypeError
+        ``TRANSOM_BAD_TYPE``.
+    PySparkValueError
+        ``TRANSOM_NOT_TAGGED``, ``TRANSOM_TOPIC_MISSING`` for a tag without a topic,
+        ``TRANSOM_UNKNOWN_TAG`` for a topic without a tag.
+
+    Examples
+    --------
+    >>> rows = spark.createDataFrame([("a", 1.0)], "k string, v double")
+    >>> by_key = transom.stream(rows).key_by("k").window(transom.Global())
+    >>> tagged = by_key.trigger(transom.EndOfStream()).with_late_rows().agg(total=F.sum("v"))
+    >>> records = transom.to_topics(tagged, results="totals", late="late", key=["k"])
+    >>> records.show(truncate=False)
+    +------+---------+---------------------+
+    |topic |key      |value                |
+    +------+---------+---------------------+
+    |totals|{"k":"a"}|{"k":"a","total":1.0}|
+    +------+---------+---------------------+
+    """
+    if not isinstance(tagged, DataFrame):
+        raise type_error("tagged", tagged, "a DataFrame, such as the result of agg()")
+    named = {
+        "results": results,
+        "late": late,
+        "dead_letters": dead_letters,
+        "watermarks": watermarks,
+        **outputs,
+    }
+    topics = {tag: topic for tag, topic in named.items() if topic is not None}
+    for tag, topic in topics.items():
+        checks.text(tag, topic)
+    checks.sequence("key", key, str, "a list of columns of the results, such as ['k', 'window']")
+    if value is not None and not callable(value):
+        raise type_error("value", value, "a function of a struct column, such as F.to_json")
+    tags = _tags_of(tagged, "tagged")
+    for tag in topics:
+        if tag not in tags:
+            raise value_error(
+                "UNKNOWN_TAG", argument="to_topics", value=repr(tag), tags=quoted_list(tags)
+            )
+    for tag in tags:
+        if tag not in topics:
+            raise value_error("TOPIC_MISSING", argument=tag, tag=tag)
+    to_value = value or _to_json
+    columns = [_by_tag({tag: F.lit(topic) for tag, topic in topics.items()}).alias("topic")]
+    if key:
+        fields = [F.col("results").getField(name).alias(name) for name in key]
+        columns.append(_by_tag({"results": _to_json(F.struct(*fields))}).alias("key"))
+    columns.append(_by_tag({tag: to_value(F.col(f"`{tag}`")) for tag in tags}).alias("value"))
+    return tagged.select(*columns)
+
+
+def _to_json(row: Column) -> Column:
+    return F.to_json(row, _TIMES)
+
+
+def _by_tag(columns: Mapping[str, Column]) -> Column:
+    """Return a column that is another one for each tag."""
+    return F.coalesce(*(F.when(F.col("tag") == tag, each) for tag, each in columns.items()))
 
 
 def _missing(tag: str) -> PySparkValueError:

@@ -23,6 +23,8 @@ def test_only_a_dataframe_has_windows(df: Any) -> None:
         transom.explain(df)
     with raises("BAD_TYPE", "tagged", PySparkTypeError):
         transom.untag(df, "late")
+    with raises("BAD_TYPE", "tagged", PySparkTypeError):
+        transom.to_topics(df, results="hours")
 
 
 @pytest.mark.parametrize(
