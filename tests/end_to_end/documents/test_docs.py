@@ -14,6 +14,7 @@ ELSEWHERE = {
     DOCS / "index.md",
     DOCS / "tutorial.md",
     DOCS / "how-to/running/kafka-to-parquet.md",
+    DOCS / "how-to/running/real-time.md",
 }
 PAGES = [page for page in sorted(DOCS.rglob("*.md")) if blocks(page) and page not in ELSEWHERE]
 

@@ -22,6 +22,7 @@ WITHOUT_SQL = {
     "how-to/results/python-functions.md": "only Python has functions over windows",
     "how-to/running/cluster.md": "a program for spark-submit",
     "how-to/running/object-store.md": "settings",
+    "how-to/running/real-time.md": "the trigger of a query, which SQL does not start",
     "how-to/running/unit-tests.md": "the functions that it tests are Python",
 }
 PICTURES = sorted(path.name for path in (DOCS / "pictures").glob("*.svg"))
