@@ -78,7 +78,8 @@ CONNECTED := $(addprefix tests/end_to_end/,aggregates/test_reduce.py connect/tes
 
 # sbt starts slowly, so the Scala tests check the form of the code first.
 SCALA_FORM := scalafmtCheckAll scalafmtSbtCheck checkPythonVersion
-TESTS := test-jvm conformance link-check test-packaging test-python test-e2e test-connect test-cluster
+TESTS := test-jvm conformance link-check test-packaging test-python test-e2e test-connect test-cluster \
+  test-real-time
 
 # Runs targets one after the other, then prints what each of them took.
 define TIMED
@@ -96,6 +97,7 @@ unexport PYSPARK_DRIVER_PYTHON SPARK_HOME SPARK_CONF_DIR PYTHONPATH
 
 .PHONY: help setup build jar generate fmt lint lint-python types test test-jvm test-canary test-python test-e2e test-connect \
   test-connect-all test-packaging release-check test-cluster test-cluster-all test-object-store \
+  test-real-time run-real-time \
   test-jvm-client test-dbt crash-sweep spec-check conformance link-check demo bench bench-peers \
   bench-nexmark bench-engine bench-open-keys bench-latency bench-pytest bench-compare bench-commits \
   bench-report docs pictures check check-long check-spark43 upgrade-check upgrade-begin \
@@ -148,6 +150,12 @@ test-e2e: $(READY) $(JAR) $(CRASHING) ## Run the tests that start real queries, 
 
 test-connect: $(READY) $(JAR) $(CRASHING) ## Run a part of the end-to-end tests in a Spark Connect session
 	SPARK_REMOTE='local[2]' $(BIN)/pytest --numprocesses 2 --dist loadfile $(CONNECTED)
+
+test-real-time: ## Run queries in Real-Time Mode, which needs PySpark 4.3
+	@$(MAKE) --no-print-directory SPARK=4.3 run-real-time
+
+run-real-time: $(READY) $(JAR) $(CRASHING)
+	$(BIN)/pytest tests/end_to_end/real_time
 
 # More generated cases would try the engine again, not the session.
 test-connect-all: export TRANSOM_LONG :=

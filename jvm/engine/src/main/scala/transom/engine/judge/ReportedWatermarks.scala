@@ -12,19 +12,19 @@ import transom.engine.window.RowContext
   * the same time as the windows.
   *
   * Each task reads one source, such as a partition of a topic, and says how far the watermark of
-  * this source has come. The watermark of the windows is the least of all sources. A row is late by
-  * the watermark of its own source. So neither depends on how the rows of several tasks interleave:
-  * windows fire only after every source has passed their end, and no row that is on time for its
-  * source comes after that.
+  * this source has come. The watermark of the windows is the least of all sources. A row is late
+  * by the watermark of its own source. So neither depends on how the rows of several tasks
+  * interleave: windows fire only after every source has passed their end, and no row that is on
+  * time for its source comes after that.
   *
   * A task knows its source once it has read a row, and knows no watermark of an earlier batch. So
-  * the state has the watermarks of all sources. A task without a row reads one of the sources that
-  * no other task reads, and holds the watermark back no further than this source did. If there are
-  * more tasks than known sources, then some task reads a source that has never had a row, and there
-  * is no watermark yet.
+  * the state has the watermarks of all sources. A task without a row reads one of the sources
+  * that no other task reads, and holds the watermark back no further than this source did. If
+  * there are more tasks than known sources, then some task reads a source that has never had a
+  * row, and there is no watermark yet.
   *
-  * With an idle timeout, the watermark does not wait for silent sources. A row of such a source is
-  * late by the watermark of the windows too. Then results depend on the wall clock.
+  * With an idle timeout, the watermark does not wait for silent sources. A row of such a source
+  * is late by the watermark of the windows too. Then results depend on the wall clock.
   *
   * Times are microseconds since 1970, in the host's convention. Not thread-safe.
   *
@@ -155,8 +155,8 @@ final class ReportedWatermarks(logic: TimePolicyLogic, store: StateMap, idleUs: 
     advances
   }
 
-  /** Writes the watermarks of the sources. The watermark of the windows has no id: it may be ahead
-    * of silent sources.
+  /** Writes the watermarks of the sources. The watermark of the windows has no id: it may be
+    * ahead of silent sources.
     */
   def save(): Unit = {
     bySource.forEach { (id, source) =>

@@ -24,9 +24,9 @@ import transom.engine.window._
   * @param judgeOf
   *   opens the judge of a key group at a wall-clock time, in microseconds since 1970
   * @param bySource
-  *   whether each source has a watermark by which its rows are late, and windows fire by the least
-  *   of them. The first input of a batch is then an `Advanced` that says by which watermark they
-  *   have fired before.
+  *   whether each source has a watermark by which its rows are late, and windows fire by the
+  *   least of them. The first input of a batch is then an `Advanced` that says by which watermark
+  *   they have fired before.
   */
 final class KeyedTaskOperator[K <: KeyStore, R, T](
     spec: WindowSpec,

@@ -115,8 +115,8 @@ final case class WindowSpec(
   def clocks: Int =
     Seq(drain, takesTicks, stageNeedsClock && !hasSubstreams).count(identity)
 
-  /** Whether windows must receive each row when it arrives: it may make a window fire, or its time is
-    * that of its arrival.
+  /** Whether windows must receive each row when it arrives: it may make a window fire, or its
+    * time is that of its arrival.
     */
   def firesOnRows: Boolean = time.contains(ProcessingTime) || {
     def reactsToRows(trigger: Trigger) = trigger.parts.exists {

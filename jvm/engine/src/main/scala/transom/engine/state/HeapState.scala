@@ -26,6 +26,9 @@ final class HeapState(host: KeyGroupState, select: Int => Unit, limit: Long)
   private var group = 0
   private var bytes = 0L
 
+  /** How many bytes the heap holds. */
+  def heldBytes: Long = bytes
+
   /** Makes a key group the current one. */
   def open(group: Int): Unit = this.group = group
 

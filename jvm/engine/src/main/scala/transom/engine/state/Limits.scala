@@ -19,6 +19,8 @@ package transom.engine.state
   *   sessions that have arrived, and sessions that one step of closing reads
   * @param bundle
   *   one entry of the state store that holds several segments
+  * @param state
+  *   state on the heap in Real-Time Mode
   */
 final case class Limits(
     combined: Long,
@@ -27,7 +29,8 @@ final case class Limits(
     segments: Long,
     shared: Long,
     sessions: Long,
-    bundle: Int)
+    bundle: Int,
+    state: Long)
 
 /** Derives limits. */
 object Limits {
@@ -53,7 +56,8 @@ object Limits {
       segments = part(64),
       shared = part(64),
       sessions = part(64),
-      bundle = 32 << 10)
+      bundle = 32 << 10,
+      state = math.max(Least, heap / math.max(1, tasks) / 4))
   }
 
   private final val Least = 1L << 20

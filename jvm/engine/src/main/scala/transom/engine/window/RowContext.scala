@@ -19,8 +19,8 @@ final class RowContext {
   /** The late watermark: the watermark by which the row may be late. */
   var watermark: Long = Long.MinValue
 
-  /** The watermark by which windows have fired, if the source of the row may be ahead of the other
-    * sources; else `Long.MaxValue`, and windows have fired by `watermark`.
+  /** The watermark by which windows have fired, if the source of the row may be ahead of the
+    * other sources; else `Long.MaxValue`, and windows have fired by `watermark`.
     */
   var firedBy: Long = Long.MaxValue
 

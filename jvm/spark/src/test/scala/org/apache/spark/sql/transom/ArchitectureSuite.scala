@@ -44,6 +44,7 @@ private object ArchitectureSuite {
     "checkpoint" -> Set("error", "message", "schema", "planned", "batch"),
     "clock" -> Set("error", "planned", "batch", "checkpoint"),
     "task" -> Set("schema", "planned", "aggregate", "exchange", "batch"),
+    "realtime" -> Set("planned", "aggregate", "exchange", "task"),
     "exec" -> Set(
       "error",
       "schema",
@@ -52,7 +53,8 @@ private object ArchitectureSuite {
       "batch",
       "checkpoint",
       "clock",
-      "task"),
+      "task",
+      "realtime"),
     "plan" -> Set("error", "message", "function", "planned", "exchange", "clock", "task", "exec"),
     "explain" -> Set("error", "planned", "exec"),
     "connect" -> Set("error", "message", "plan", "explain"),

@@ -118,7 +118,8 @@ private[transom] final class RuledColumns(
   private def positionOf(column: Attribute): Int = input.indexWhere(_.exprId == column.exprId)
 }
 
-/** Turns the input rows of one task into exchange rows. A subclass reads the rows. Not thread-safe.
+/** Turns the input rows of one task into exchange rows. A subclass reads the rows. Not
+  * thread-safe.
   *
   * @param order
   *   the columns that define the order of arrival
@@ -571,10 +572,7 @@ private final class SubstreamMapSide(plan: MapSidePlan) extends WindowMapSide(pl
   * @param split
   *   the number of this task in its stage
   */
-final class TimeStageEncoder(
-    plan: TimeStagePlan,
-    input: Seq[Attribute],
-    split: Int)
+final class TimeStageEncoder(plan: TimeStagePlan, input: Seq[Attribute], split: Int)
     extends MapSide(plan.order) {
   private val columns = new RuledColumns(
     input,

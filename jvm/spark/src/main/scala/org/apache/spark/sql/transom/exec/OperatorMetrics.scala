@@ -7,10 +7,12 @@ import scala.collection.mutable
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{GenericRowWithSchema, NamedExpression}
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateFunction, Max, Min, Sum}
 import org.apache.spark.sql.execution.{CollectMetricsExec, SparkPlan}
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.TransformWithStateExec
 import org.apache.spark.sql.transom.batch.SparkWatermark
+import org.apache.spark.sql.transom.realtime.TaskReport
 import org.apache.spark.sql.transom.task.{KeyGroupMetrics, KeyGroupProcessor}
 import org.apache.spark.sql.types._
 
@@ -89,6 +91,40 @@ object OperatorMetrics {
   def of(own: KeyGroupOutputsExec, stage: Option[KeyGroupOutputsExec]): Seq[Any] = {
     val measured = new Measured(own, stage)
     metrics.map(_.value(measured))
+  }
+
+  /** The metrics of a batch in Real-Time Mode, from the reports of its tasks. Besides the metrics
+    * of micro-batches, there are the numbers of results by their latency: how long the row that
+    * caused a result had been read before.
+    *
+    * @param report
+    *   the columns of `TaskReport.schema`, which are null in other rows
+    */
+  def ofReports(report: Seq[Attribute]): Seq[NamedExpression] = {
+    val byName = report.map(column => column.name -> column).toMap
+    def aggregate(function: AggregateFunction): Expression = function.toAggregateExpression()
+    def total(names: Seq[String]): Expression = {
+      val sums = names.map(name => aggregate(Sum(Coalesce(Seq(byName(name), Literal(0L))))))
+      Coalesce(Seq(sums.reduce[Expression](Add(_, _)), Literal(0L)))
+    }
+    val named = metrics.map(_.field.name).map { name =>
+      val value = name match {
+        case "rows_dead_lettered" => total(DeadLetterReason.all.map(_.count.name).distinct)
+        case "earliest_open_us" => aggregate(Min(byName(name)))
+        case "watermark_us" | "watermark_delay_us" | "latest_open_us" =>
+          aggregate(Max(byName(name)))
+        case "partitions" => Literal.create(Nil, ArrayType(partitionType, containsNull = false))
+        case known if byName.contains(known) => total(Seq(known))
+        case _ => Literal(0L)
+      }
+      Alias(value, s"transom_$name")()
+    }
+    val latencies =
+      TaskReport.LatencyBoundsMs.zip(TaskReport.LatencyNames).map { case (bound, name) =>
+        val most = if (bound == Long.MaxValue) Literal(null, LongType) else Literal(bound)
+        CreateNamedStruct(Seq(Literal("up_to_ms"), most, Literal("results"), total(Seq(name))))
+      }
+    named :+ Alias(CreateArray(latencies), "transom_result_latency")()
   }
 
   private def number(name: String)(value: Measured => Long): Metric =

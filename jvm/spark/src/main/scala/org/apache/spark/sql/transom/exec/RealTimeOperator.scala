@@ -10,7 +10,7 @@ import org.apache.spark.sql.streaming.{OutputMode, TimeMode}
 import org.apache.spark.sql.transom.batch.{LateWatermark, RealTime}
 import org.apache.spark.sql.transom.checkpoint.CheckpointedSpec
 import org.apache.spark.sql.transom.planned.{JudgementColumns, Layouts, WindowOperatorPlan}
-import org.apache.spark.sql.transom.realtime.{RealTimeProcessor, SourceMessage, SourceTasks}
+import org.apache.spark.sql.transom.realtime.{ProcessorOutput, RealTimeProcessor, SourceMessage, SourceTasks, TaskReport}
 import org.apache.spark.sql.types.{StringType, StructType}
 
 import transom.engine.spec.{Accept, EventTime, Periodic, ProcessingTime, TimePolicy}
@@ -26,8 +26,8 @@ import transom.engine.spec.{Accept, EventTime, Periodic, ProcessingTime, TimePol
   *                                group
   * }}}
   *
-  * The time of the windows is that of a time policy: each row is judged alone, by the watermark of
-  * its source.
+  * The time of the windows is that of a time policy: each row is judged alone, by the watermark
+  * of its source.
   */
 private object RealTimeOperator {
 
@@ -65,7 +65,10 @@ private object RealTimeOperator {
       case ofRows => Union(ofRows +: clocks.map(messagesOf(_)(tasks.ticks)))
     }
     val group = messages.output(SourceMessage.Group)
-    serialized(DataTypeUtils.fromAttributes(results.output), Some(results.output)) { result =>
+    val emitted = new StructType()
+      .add("result", DataTypeUtils.fromAttributes(results.output))
+      .add("report", TaskReport.schema)
+    val operator = (output: Attribute) =>
       input.processor.copy(
         keyDeserializer = group,
         groupingAttributes = Seq(group),
@@ -74,12 +77,28 @@ private object RealTimeOperator {
         // Timers of Spark would be looked for after each message.
         timeMode = TimeMode.None(),
         outputMode = OutputMode.Update(),
-        outputObjAttr = result,
+        outputObjAttr = output,
         child = messages,
         initialStateGroupingAttrs = Seq(group),
         initialStateDataAttrs = messages.output,
         initialState = LocalRelation(messages.output.map(_.newInstance())))
+    val report = TaskReport.schema.map { field =>
+      AttributeReference(field.name, field.dataType)()
     }
+    val output = AttributeReference("output", emitted, nullable = false)()
+    val bound = BoundReference(0, emitted, nullable = false)
+    def part(of: Int, columns: Seq[Attribute]) = columns.zipWithIndex.map { case (column, i) =>
+      Alias(GetStructField(GetStructField(bound, of), i), column.name)(column.exprId)
+    }
+    val rows = SerializeFromObject(
+      part(ProcessorOutput.Result, results.output) ++ part(ProcessorOutput.Report, report),
+      operator(output))
+    val measured = results.child match {
+      case observed: CollectMetrics =>
+        observed.copy(metrics = OperatorMetrics.ofReports(report), child = rows)
+      case _ => rows
+    }
+    Project(results.output, Filter(IsNull(report.head), measured))
   }
 
   /** What an operator reads.
@@ -153,8 +172,8 @@ private object RealTimeOperator {
       watermarkSource = None)
   }
 
-  /** The policy that judges rows. Event time is a policy whose watermark trails the latest time of
-    * the source; windows decide what becomes of a row behind it.
+  /** The policy that judges rows. Event time is a policy whose watermark trails the latest time
+    * of the source; windows decide what becomes of a row behind it.
     */
   private def policyOf(input: Input): Option[TimePolicy] = input.operatorPlan.spec.time match {
     case Some(policy: TimePolicy) => Some(policy)
@@ -196,7 +215,8 @@ private object RealTimeOperator {
         (below, Some(Alias(ofFirst, "source")()))
     }
 
-  /** A plan whose output also has the topic and the partition of rows, if they come from Kafka. */
+  /** A plan whose output also has the topic and the partition of rows, if they come from Kafka.
+    */
   private def carried(plan: LogicalPlan): Option[(LogicalPlan, Attribute, Attribute)] =
     plan match {
       case scan: StreamingDataSourceV2ScanRelation

@@ -19,8 +19,8 @@ import transom.engine.setting.Constants
 final case class OperatorSpec(name: String, record: String, columns: Seq[String]) {
   def json: ObjectNode = OperatorSpec.read(record)
 
-  /** The spec in Real-Time Mode. The state of such a run is not that of micro-batches, whose windows
-    * follow another watermark.
+  /** The spec in Real-Time Mode. The state of such a run is not that of micro-batches, whose
+    * windows follow another watermark.
     */
   def inRealTime: OperatorSpec = {
     val whole = json

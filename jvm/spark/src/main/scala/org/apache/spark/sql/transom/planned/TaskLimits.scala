@@ -32,7 +32,8 @@ object TaskLimits {
       segments = set("segments", derived.segments),
       shared = set("shared", derived.shared),
       sessions = set("sessions", derived.sessions),
-      bundle = set("bundle", derived.bundle.toLong).toInt)
+      bundle = set("bundle", derived.bundle.toLong).toInt,
+      state = set("state", derived.state))
   }
 
   private def tasksAtOnce: Int = {

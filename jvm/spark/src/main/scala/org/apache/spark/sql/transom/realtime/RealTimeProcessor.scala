@@ -6,7 +6,7 @@ import scala.collection.mutable.ArrayBuffer
 
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, UnsafeRow}
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.statefulprocessor.ImplicitGroupingKeyTracker
 import org.apache.spark.sql.streaming._
 import org.apache.spark.sql.transom.exchange.{ExchangeEncoder, ExchangeFormat, MapSidePlan, PayloadKind}
@@ -14,14 +14,14 @@ import org.apache.spark.sql.transom.planned.{JudgementColumns, TaskLimits}
 import org.apache.spark.sql.transom.task.{KeyGroupTask, SparkKeyGroupState, WindowTasks}
 
 import transom.engine.judge.{Judgement, ReportedWatermarks, TimePolicyLogic}
-import transom.engine.runtime.{GroupInput, KeyGroupOperator, Pulled, RowRules}
+import transom.engine.runtime.{GroupInput, KeyGroupOperator, OpenStarts, Pulled, RowRules}
 import transom.engine.state.{HeapState, KeyGroups}
 import transom.engine.time.{Advance, Watermark}
 
 /** The stateful processor of an operator in Real-Time Mode.
   *
-  * One instance serves all key groups of a task for one batch, which lasts minutes. Spark calls it
-  * for each message. Rows go to the map side, which combines them. When the watermark of the
+  * One instance serves all key groups of a task for one batch, which lasts minutes. Spark calls
+  * it for each message. Rows go to the map side, which combines them. When the watermark of the
   * windows advances, the rows since the last advance are a batch for the engine: the key groups
   * that have rows or due windows process them, on state that stays on the heap. Once all sources
   * have ended, the state is written.
@@ -32,11 +32,9 @@ final class RealTimeProcessor(tasks: SourceTasks)
 
   override def init(outputMode: OutputMode, timeMode: TimeMode): Unit = {
     val spark = new SparkKeyGroupState(getHandle)
-    val limit = Runtime.getRuntime.maxMemory / 8
     def select(group: Int): Unit =
       ImplicitGroupingKeyTracker.setImplicitKey(KeyGroups.idOf(group))
-    val heap = new HeapState(spark, select, limit)
-    running = new RealTimeTask(tasks, heap)
+    running = new RealTimeTask(tasks, new HeapState(spark, select, TaskLimits.current.state))
   }
 
   override def handleInputRows(
@@ -44,6 +42,14 @@ final class RealTimeProcessor(tasks: SourceTasks)
       messages: Iterator[InternalRow],
       timerValues: TimerValues): Iterator[InternalRow] =
     messages.flatMap(running.handle)
+}
+
+/** The rows that a processor emits: a result, or at the end of a batch a [[TaskReport]]. The
+  * other one is null.
+  */
+object ProcessorOutput {
+  final val Result = 0
+  final val Report = 1
 }
 
 /** Creates processors, in the type in which Spark's plans hold them. */
@@ -73,11 +79,15 @@ private final class RealTimeTask(tasks: SourceTasks, heap: HeapState) {
     new MapSidePlan(operatorPlan, tasks.input, Watermark.NotYet).create()
   private val firesOnRows = operatorPlan.spec.firesOnRows
   private var hasTicked = false
+  // When the current message was sent.
+  private var cameAtMs = 0L
   private val row = new UnsafeRow(tasks.input.length)
   private val watermarkAt = tasks.input.length - JudgementColumns.count
   private val timeAt = tasks.input.indexWhere(_.exprId == operatorPlan.time.exprId)
   private lazy val columns = tasks.ruled
   private val judgement = new Judgement
+  private val output = new GenericInternalRow(2)
+  private val report = new TaskReport
   private var hasBegun = false
   private var ended = 0
   private var hasEnded = false
@@ -91,6 +101,7 @@ private final class RealTimeTask(tasks: SourceTasks, heap: HeapState) {
     val watermark = message.getLong(SourceMessage.Watermark)
     val arrival = message.getLong(SourceMessage.Arrival)
     if (!hasBegun) begin()
+    cameAtMs = message.getLong(SourceMessage.Clock)
     val isDue = message.getInt(SourceMessage.Kind) match {
       case SourceMessage.Row =>
         val bytes = message.getBinary(SourceMessage.Payload)
@@ -107,18 +118,24 @@ private final class RealTimeTask(tasks: SourceTasks, heap: HeapState) {
       case SourceMessage.Tick =>
         // After the end of the batch the state is written, and the next batch has ticks too.
         hasTicked = operatorPlan.spec.needsClock && !hasEnded
-        sources.exists(_.tick(arrival)) && !hasEnded || hasTicked
+        sources.exists(_.tick(cameAtMs * 1000L)) && !hasEnded || hasTicked
       case SourceMessage.End =>
         ended += 1
         hasEnded = ended == message.getInt(SourceMessage.Tasks)
         sources.exists(_.advance(number, watermark, arrival)) || hasEnded
     }
-    val results: Iterator[InternalRow] = if (isDue) fire() else Pulled.none
+    val results: Iterator[InternalRow] = if (isDue) fire().map(result) else Pulled.none
     if (isSaved || !hasEnded) results
     else {
       isSaved = true
-      Pulled.andDo(results)(end())
+      Pulled.andThen(results)(end())
     }
+  }
+
+  private def result(row: InternalRow): InternalRow = {
+    report.count(System.currentTimeMillis() - cameAtMs)
+    output.update(ProcessorOutput.Result, row)
+    output
   }
 
   /** Judges the current row, and writes the judgement into it. */
@@ -144,6 +161,7 @@ private final class RealTimeTask(tasks: SourceTasks, heap: HeapState) {
       val operator = open(group, System.currentTimeMillis())
       groups.setTimer(group, operator.nextTimer)
       operator.process(Iterator.empty).foreach(_ => ())
+      operator.gauges.foreach(gauges => groups.setOpen(group, gauges.open))
       awaiting.entries.foreach { case (key, segments) =>
         groups.await(group, ByteBuffer.wrap(key).getLong, segments)
         awaiting.remove(key)
@@ -168,7 +186,11 @@ private final class RealTimeTask(tasks: SourceTasks, heap: HeapState) {
       val inputs = Iterator.single(new GroupInput.Advanced(advance)) ++
         task.inputs(groups.take(group, reached), Watermark.NotYet) ++
         Option.when(ticks)(GroupInput.Tick)
-      Pulled.andDo(operator.process(inputs))(groups.setTimer(group, operator.nextTimer))
+      Pulled.andDo(operator.process(inputs)) {
+        groups.setTimer(group, operator.nextTimer)
+        report.counts.add(operator.counts.bytes)
+        operator.gauges.foreach(gauges => groups.setOpen(group, gauges.open))
+      }
     }
     Pulled.andDo(results)(heap.trim())
   }
@@ -178,8 +200,8 @@ private final class RealTimeTask(tasks: SourceTasks, heap: HeapState) {
     task.open(group, state, nowMs)
   }
 
-  /** Writes the state. Spark commits it when the task ends. */
-  private def end(): Unit = {
+  /** Writes the state, which Spark commits when the task ends, and returns the report. */
+  private def end(): Iterator[InternalRow] = {
     groups.all.foreach { group =>
       heap.open(group)
       groups.awaiting(group).zipWithIndex.foreach { case ((end, segments), number) =>
@@ -190,7 +212,13 @@ private final class RealTimeTask(tasks: SourceTasks, heap: HeapState) {
     }
     heap.open(groups.first)
     sources.foreach(_.save())
+    val held = heap.heldBytes
     heap.flush()
+    report.counts.add(mapSide.counts.bytes)
+    val watermark = sources.fold(Watermark.NotYet)(_.watermark)
+    output.update(ProcessorOutput.Result, null)
+    output.update(ProcessorOutput.Report, report.row(watermark, groups.open, held))
+    Pulled.one(output)
   }
 }
 
@@ -255,6 +283,12 @@ private final class TaskGroups(partition: Int, tasks: SourceTasks) {
     */
   def setTimer(group: Int, timer: Long): Unit = byNumber(group).timer = timer
 
+  /** Notes the starts of the open windows of a key group, if it has any. */
+  def setOpen(group: Int, starts: Option[OpenStarts]): Unit = byNumber(group).open = starts
+
+  /** The starts of the open windows of each key group that has any. */
+  def open: Seq[OpenStarts] = all.flatMap(byNumber(_).open)
+
   /** The key groups that have rows or windows that are due, or all of them.
     *
     * @param watermark
@@ -277,5 +311,6 @@ private final class TaskGroups(partition: Int, tasks: SourceTasks) {
     /** Segments that wait until windows have fired, with the last end of these windows. */
     var awaiting: ArrayBuffer[(Long, InternalRow)] = ArrayBuffer.empty
     var timer: Long = Long.MaxValue
+    var open: Option[OpenStarts] = None
   }
 }

@@ -28,7 +28,8 @@ import transom.engine.window.{GridSlices, RowContext, SessionSlices}
   * source     identifies the source; null in rows, and while the task does not know its source
   * watermark  the watermark of the source by the rows of this batch, microseconds since 1970
   * arrival    the latest arrival by the rows of this batch, if a time policy needs it; microseconds
-  *            since 1970. In a tick, the wall clock
+  *            since 1970
+  * clock      the wall clock when the task sent the message, milliseconds since 1970
   * payload    the bytes of a row; null in other messages
   * }}}
   *
@@ -45,7 +46,8 @@ object SourceMessage {
   final val Source = 4
   final val Watermark = 5
   final val Arrival = 6
-  final val Payload = 7
+  final val Clock = 7
+  final val Payload = 8
 
   /** A row. */
   final val Row = 0
@@ -70,6 +72,7 @@ object SourceMessage {
     .add("source", StringType)
     .add("watermark", LongType, nullable = false)
     .add("arrival", LongType, nullable = false)
+    .add("clock", LongType, nullable = false)
     .add("payload", BinaryType)
 }
 
@@ -107,7 +110,7 @@ final case class SourceTasks(
     val message = newMessage()
     message.setInt(SourceMessage.Kind, SourceMessage.Tick)
     ticks.flatMap { _ =>
-      message.setLong(SourceMessage.Arrival, System.currentTimeMillis() * 1000L)
+      message.setLong(SourceMessage.Clock, System.currentTimeMillis())
       Iterator.range(0, receivers).map { group =>
         message.setInt(SourceMessage.Group, KeyGroups.idOf(group))
         message
@@ -219,6 +222,7 @@ private final class SourceTask(tasks: SourceTasks, rows: Iterator[InternalRow])
     message.update(SourceMessage.Source, id)
     message.setLong(SourceMessage.Watermark, watermark)
     message.setLong(SourceMessage.Arrival, own.arrival)
+    message.setLong(SourceMessage.Clock, System.currentTimeMillis())
     message.update(SourceMessage.Payload, null)
     toSend = receivers
   }
@@ -233,6 +237,7 @@ private final class SourceTask(tasks: SourceTasks, rows: Iterator[InternalRow])
     message.update(SourceMessage.Source, null)
     message.setLong(SourceMessage.Watermark, watermark)
     message.setLong(SourceMessage.Arrival, own.arrival)
+    message.setLong(SourceMessage.Clock, System.currentTimeMillis())
     message.update(SourceMessage.Payload, row.asInstanceOf[UnsafeRow].getBytes)
     if (logic != null) {
       columns.pointTo(row)
@@ -245,8 +250,8 @@ private final class SourceTask(tasks: SourceTasks, rows: Iterator[InternalRow])
 
 private object SourceTask {
 
-  /** How far a watermark moves before the operator hears of it, if the ends of windows are unknown
-    * to the task: 10 ms. Each message has a cost, and results wait for it.
+  /** How far a watermark moves before the operator hears of it, if the ends of windows are
+    * unknown to the task: 10 ms. Each message has a cost, and results wait for it.
     */
   final val StepUs = 10000L
 }
