@@ -95,7 +95,12 @@ class Metrics:
     partitions : dict of str to PartitionMetrics
         The partitions of the input by their id, if windows follow a `TimePolicy` with a
         ``partition``. The id of a null partition is None. Of more than 1,000 partitions, these are
-        the 1,000 that hold the watermark back most.
+        the 1,000 that hold the watermark back most. Empty in Real-Time Mode.
+    result_latency : dict of timedelta or None to int
+        In Real-Time Mode, how many results left within which time after the row that caused them
+        was read. A key is the upper bound of a class, such as ``timedelta(milliseconds=50)`` for
+        results after more than 20 and at most 50 ms. None is the class without a bound. Empty in
+        micro-batches.
     """
 
     rows_in: int = 0
@@ -121,6 +126,7 @@ class Metrics:
     latest_open: datetime | None = None
     watermark_delay: timedelta | None = None
     partitions: Mapping[str | None, PartitionMetrics] = field(default_factory=dict, hash=False)
+    result_latency: Mapping[timedelta | None, int] = field(default_factory=dict, hash=False)
 
 
 @explained
@@ -254,7 +260,17 @@ def _metrics(observed: dict[str, Any]) -> Metrics:
             )
             for partition in map(named, values["partitions"])
         },
+        result_latency={
+            None if of["up_to_ms"] is None else timedelta(milliseconds=of["up_to_ms"]): of[
+                "results"
+            ]
+            for of in map(named, values.get("result_latency", []))
+        },
     )
+
+
+def _delay(milliseconds: int | None) -> timedelta | None:
+    return None if milliseconds is None else timedelta(milliseconds=milliseconds)
 
 
 def _instant(micros: int | None) -> datetime | None:

@@ -180,8 +180,7 @@ private final class RealTimeTask(tasks: SourceTasks, heap: HeapState) {
     fired = reached
     val ticks = hasTicked
     hasTicked = false
-    val due = groups.due(watermark, reached, ofAll = ticks)
-    val results = due.iterator.flatMap { group =>
+    groups.due(watermark, reached, ofAll = ticks).iterator.flatMap { group =>
       val operator = open(group, nowMs)
       val inputs = Iterator.single(new GroupInput.Advanced(advance)) ++
         task.inputs(groups.take(group, reached), Watermark.NotYet) ++
@@ -190,9 +189,9 @@ private final class RealTimeTask(tasks: SourceTasks, heap: HeapState) {
         groups.setTimer(group, operator.nextTimer)
         report.counts.add(operator.counts.bytes)
         operator.gauges.foreach(gauges => groups.setOpen(group, gauges.open))
+        heap.trim()
       }
     }
-    Pulled.andDo(results)(heap.trim())
   }
 
   private def open(group: Int, nowMs: Long): KeyGroupOperator[InternalRow] = {
@@ -233,7 +232,7 @@ private final class TaskGroups(partition: Int, tasks: SourceTasks) {
   /** The numbers of all key groups of the task, see `KeyGroups.idOf`. */
   val all: Range = partition until tasks.operatorPlan.keyGroups by tasks.partitions
   private val byId = all.map(group => KeyGroups.idOf(group) -> group).toMap
-  private val byNumber = all.map(group => group -> new Waiting).toMap
+  private val waiting = Array.fill(all.length)(new Waiting)
   private val encoder = new ExchangeEncoder(tasks.operatorPlan.order)
   private val limit = TaskLimits.current.combined
   private var bytes = 0L
@@ -247,7 +246,7 @@ private final class TaskGroups(partition: Int, tasks: SourceTasks) {
   /** Adds rows in the exchange format. */
   def add(rows: Iterator[InternalRow]): Unit = rows.foreach { row =>
     val kept = row.copy()
-    val group = byNumber(byId(kept.getInt(ExchangeFormat.Group)))
+    val group = of(byId(kept.getInt(ExchangeFormat.Group)))
     ExchangeFormat.kindOf(kept) match {
       case PayloadKind.WaitingSegments =>
         group.awaiting += ((kept.getLong(ExchangeFormat.LateWatermark), kept))
@@ -259,16 +258,16 @@ private final class TaskGroups(partition: Int, tasks: SourceTasks) {
 
   /** Adds segments that wait until windows have fired, as [[awaiting]] has returned them. */
   def await(group: Int, end: Long, segments: Array[Byte]): Unit =
-    byNumber(group).awaiting += ((end, encoder.waitingSegments(group, segments, end).copy()))
+    of(group).awaiting += ((end, encoder.waitingSegments(group, segments, end).copy()))
 
   /** The segments of a key group that wait until the windows that end by an instant have fired,
     * with this instant.
     */
-  def awaiting(group: Int): Seq[(Long, InternalRow)] = byNumber(group).awaiting.toSeq
+  def awaiting(group: Int): Seq[(Long, InternalRow)] = of(group).awaiting.toSeq
 
   /** Removes and returns the rows of a key group that need not wait at a watermark. */
   def take(group: Int, reached: Long): Iterator[InternalRow] = {
-    val waiting = byNumber(group)
+    val waiting = of(group)
     val (ready, left) = waiting.awaiting.partition { case (end, _) => end <= reached }
     val rows = waiting.rows ++ ready.map(_._2)
     waiting.rows = ArrayBuffer.empty
@@ -281,13 +280,13 @@ private final class TaskGroups(partition: Int, tasks: SourceTasks) {
     * @param timer
     *   see `KeyGroupOperator.nextTimer`
     */
-  def setTimer(group: Int, timer: Long): Unit = byNumber(group).timer = timer
+  def setTimer(group: Int, timer: Long): Unit = of(group).timer = timer
 
   /** Notes the starts of the open windows of a key group, if it has any. */
-  def setOpen(group: Int, starts: Option[OpenStarts]): Unit = byNumber(group).open = starts
+  def setOpen(group: Int, starts: Option[OpenStarts]): Unit = of(group).open = starts
 
   /** The starts of the open windows of each key group that has any. */
-  def open: Seq[OpenStarts] = all.flatMap(byNumber(_).open)
+  def open: Seq[OpenStarts] = all.flatMap(of(_).open)
 
   /** The key groups that have rows or windows that are due, or all of them.
     *
@@ -299,11 +298,13 @@ private final class TaskGroups(partition: Int, tasks: SourceTasks) {
   def due(watermark: Long, reached: Long, ofAll: Boolean): Seq[Int] = {
     bytes = 0L
     all.filter { group =>
-      val waiting = byNumber(group)
+      val waiting = of(group)
       ofAll || waiting.rows.nonEmpty || waiting.timer <= watermark ||
       waiting.awaiting.exists { case (end, _) => end <= reached }
     }
   }
+
+  private def of(group: Int): Waiting = waiting(group / tasks.partitions)
 
   private final class Waiting {
     var rows: ArrayBuffer[InternalRow] = ArrayBuffer.empty
