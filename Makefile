@@ -99,7 +99,7 @@ unexport PYSPARK_DRIVER_PYTHON SPARK_HOME SPARK_CONF_DIR PYTHONPATH
   test-connect-all test-packaging release-check test-cluster test-cluster-all test-object-store \
   test-real-time run-real-time \
   test-jvm-client test-dbt crash-sweep spec-check conformance link-check demo bench bench-peers \
-  bench-nexmark bench-engine bench-open-keys bench-latency bench-pytest bench-compare bench-commits \
+  bench-nexmark bench-engine bench-open-keys bench-latency bench-real-time bench-pytest bench-compare bench-commits \
   bench-report docs pictures check check-long check-spark43 upgrade-check upgrade-begin \
   upgrade-continue clean
 
@@ -214,6 +214,9 @@ bench-open-keys: $(READY) $(JAR) ## Time small batches over many open keys, and 
 
 bench-latency: $(READY) $(JAR) $(FLINK_READY) ## Time from a window's end to its result
 	$(BIN)/python -m benchmarks.latency
+
+bench-real-time: $(READY) $(JAR) $(FLINK_READY) ## Time windows from Kafka to Kafka in Real-Time Mode and elsewhere: needs SPARK=4.3
+	$(BIN)/python -m benchmarks.real_time
 
 bench-pytest: $(READY) $(JAR) ## Time each query at a small size, and building specs and plans, by pytest
 	$(BIN)/pytest benchmarks

@@ -1,0 +1,1 @@
+"""Windows in Spark's Real-Time Mode and their peers, from Kafka to Kafka."""

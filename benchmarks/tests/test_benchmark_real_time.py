@@ -1,0 +1,39 @@
+"""The figures of ``benchmarks.real_time``, from results that are made up."""
+
+import pytest
+
+from benchmarks.real_time.__main__ import completed, latencies
+
+S = 1_000_000
+# Rows of two partitions, in microseconds.
+SENT = [[100_000, 900_000, S + 2_000, 2 * S], [200_000, S + 5_000, 2 * S + 1_000]]
+
+
+def test_a_window_is_complete_with_the_largest_count_of_its_last_key() -> None:
+    found = [(5, "1000000,1,a"), (7, "1000000,2,a"), (8, "1000000,2,a"), (6, "1000000,1,b")]
+    assert completed(found) == {S: (3, 7)}
+    assert completed([]) == {}
+
+
+def test_times_count_from_the_end_and_from_the_row_that_closes_the_last_partition() -> None:
+    figures = latencies({S: (3, S + 30_000)}, SENT, [S], from_last_row=False)
+    assert figures == pytest.approx(
+        {
+            "p50_ms": 30,
+            "p99_ms": 30,
+            "p50_closing_ms": 25,
+            "p99_closing_ms": 25,
+            "short_windows": 0,
+        }
+    )
+
+
+def test_times_of_running_counts_count_from_the_last_row() -> None:
+    figures = latencies({S: (3, 910_000)}, SENT, [S], from_last_row=True)
+    assert figures == pytest.approx({"p50_ms": 10, "p99_ms": 10, "short_windows": 0})
+
+
+def test_a_window_with_missing_rows_is_short() -> None:
+    assert latencies({S: (2, 910_000)}, SENT, [S, 2 * S], from_last_row=False) == {
+        "short_windows": 2
+    }
