@@ -106,7 +106,12 @@ private object ClockTable extends Table with SupportsRead {
         Option(options.get(ClockSource.PeriodUs)) match {
           case Some(period) => new TickClock(session, period.toLong)
           case None =>
-            RealTime.refuse(session, operator, "drain()")
+            RealTime.refuse(
+              session,
+              operator,
+              "drain()",
+              "the input has no end in this mode",
+              "Drain a copy of the query in micro-batches")
             new DrainClock(session, checkpoint, operator)
         }
       }

@@ -142,6 +142,7 @@ private object RealTimeOperator {
           (out, column) <- mapSide.columns.zip(operatorPlan.columns).distinct
           from <- byOutput.get(out)
         } yield from -> column
+        stage.plan.partition.foreach(column => checkPartition(name, read(column), stage.child))
         val arrival =
           Option.when(stage.plan.policy.arrivalColumn.isDefined)(stage.plan.arrival)
         val ofArrival = arrival.map(column => read(column) -> column)
@@ -154,8 +155,36 @@ private object RealTimeOperator {
           arrival)
     }
     if (OperatorNode.allIn(input.rows).nonEmpty)
-      throw RealTime.refusal(name, "windows over windows")
+      throw RealTime.refusal(
+        name,
+        "windows over windows",
+        "Spark runs one stateful operator in this mode",
+        "Write the results to a topic, and start a second query over it")
     input
+  }
+
+  /** Throws `TRANSOM_REAL_TIME` if the partition of a time policy is not that of a topic. Each
+    * partition of a topic has a watermark, whatever the policy says.
+    */
+  private def checkPartition(operator: String, column: Attribute, rows: LogicalPlan): Unit = {
+    val named = rows
+      .collect { case Project(list, _) => list }
+      .flatten
+      .collect { case alias: Alias => alias.exprId -> alias.child }
+      .toMap
+    def originOf(value: Expression): Expression = value match {
+      case Cast(child, _, _, _) => originOf(child)
+      case attribute: Attribute => named.get(attribute.exprId).fold[Expression](attribute)(originOf)
+      case other => other
+    }
+    carried(rows).foreach { case (_, _, partition) =>
+      if (!originOf(column).semanticEquals(partition))
+        throw RealTime.refusal(
+          operator,
+          "TimePolicy(partition=) of another column",
+          "the sources are the partitions of the topic",
+          "Write partition='partition', Kafka's column")
+    }
   }
 
   /** The operator whose rows are judged by the watermarks of their sources. */

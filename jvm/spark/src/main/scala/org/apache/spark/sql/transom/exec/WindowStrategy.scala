@@ -37,7 +37,12 @@ object WindowStrategy extends SparkStrategy {
       new ObservedMetricsExec(name, metrics, planLater(outputs)) :: Nil
     case KeyGroupOutputs(operatorId, openWindows, output, child) =>
       OperatorNode.allIn(child).lastOption.foreach { operator =>
-        RealTime.refuse(SparkSession.active, operator.spec.name, "stamped()")
+        RealTime.refuse(
+          SparkSession.active,
+          operator.spec.name,
+          "stamped()",
+          "the rules of a stamp need the rows of a source in one task",
+          "Use micro-batches")
       }
       KeyGroupOutputsExec(
         operatorId,

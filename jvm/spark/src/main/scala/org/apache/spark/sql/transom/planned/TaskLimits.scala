@@ -2,7 +2,7 @@ package org.apache.spark.sql.transom.planned
 
 import scala.util.Try
 
-import org.apache.spark.SparkEnv
+import org.apache.spark.{SparkContext, SparkEnv}
 import org.apache.spark.network.util.JavaUtils
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.transom.error.TransomException
@@ -38,7 +38,10 @@ object TaskLimits {
 
   private def tasksAtOnce: Int = {
     val conf = SparkEnv.get.conf
-    val cores = conf.getInt("spark.executor.cores", Runtime.getRuntime.availableProcessors)
+    val master = conf.get("spark.master", "")
+    val cores =
+      if (master.startsWith("local")) SparkContext.numDriverCores(master, conf)
+      else conf.getInt("spark.executor.cores", Runtime.getRuntime.availableProcessors)
     cores / conf.getInt("spark.task.cpus", 1)
   }
 
