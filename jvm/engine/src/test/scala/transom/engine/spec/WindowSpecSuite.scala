@@ -13,6 +13,27 @@ class WindowSpecSuite extends FunSuite {
 
   private def fieldAtFault(build: => Any): String = Refusal.fieldOf(build)
 
+  test("only some triggers react to a row before the watermark advances") {
+    def fires(trigger: Trigger, lateness: Long = 0L) =
+      hours.copy(trigger = trigger, allowedLatenessUs = lateness).firesOnRows
+    assert(!fires(AfterWatermark()))
+    assert(!fires(AfterLateness))
+    assert(!fires(Every(5)))
+    assert(!fires(Never))
+    assert(!fires(AfterWatermark(early = Some(Every(5)))))
+    assert(fires(AfterCount(2)))
+    assert(fires(When(1)))
+    assert(fires(AfterDelta(1, 1.0)))
+    assert(fires(Purging(AfterCount(2))))
+    assert(fires(AfterWatermark(early = Some(AfterCount(2)))))
+    // A late row fires its window again. Without an allowed lateness no late row reaches a window.
+    assert(!fires(AfterWatermark(late = Some(AfterCount(2)))))
+    assert(fires(AfterWatermark(), lateness = 5))
+    assert(fires(AfterWatermark(late = Some(AfterCount(2))), lateness = 5))
+    assert(hours.copy(window = Count(4), trigger = AfterCount(4)).firesOnRows)
+    assert(Specs.of(Tumbling(10), ProcessingTime).firesOnRows)
+  }
+
   test("EveryBatch cannot be nested in another trigger") {
     assertEquals(fieldAtFault(AfterWatermark(early = Some(EveryBatch))), "early")
     assertEquals(fieldAtFault(AfterWatermark(late = Some(EveryBatch))), "late")
