@@ -65,7 +65,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
             # The tests in a Connect session, on a cluster and in other processes compile it.
             for name, value in INTERPRETED.items():
                 builder.config(name, value)
-        session = transom.configure(with_quick_files(builder.master("local[2]"))).getOrCreate()
+        # In Real-Time Mode all tasks of a query run at the same time. Other queries have two.
+        builder.master("local[8]").config("spark.default.parallelism", "2")
+        session = transom.configure(with_quick_files(builder)).getOrCreate()
         session.sparkContext.setLogLevel("ERROR")
     else:
         builder.config("spark.log.level", "ERROR")
