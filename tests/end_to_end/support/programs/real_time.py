@@ -1,0 +1,73 @@
+"""A query in Real-Time Mode, from a Kafka topic to a Kafka topic, which a test kills.
+
+``python -m tests.end_to_end.support.programs.real_time FOLDER BROKER BATCH`` reads the topic "in"
+and writes the topic "out" until the process is killed, or stopped by the end of its input.
+"""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+import transom
+from benchmarks.kafka.jars import connector_jars
+from tests.end_to_end.support.programs.sessions import small_session
+from tests.end_to_end.support.real_time import SHORTEST_BATCH
+
+DELAY = 500
+SIZE = 1_000
+
+
+def windowed(rows: DataFrame) -> DataFrame:
+    """Count and sum the values of each key in windows of a second."""
+    clock = transom.EventTime("time", delay=f"{DELAY} milliseconds")
+    by_key = transom.stream(rows, time=clock).key_by("key")
+    windows = by_key.window(transom.Tumbling(f"{SIZE} milliseconds"))
+    return windows.agg(n=F.count("*"), s=F.sum("value"))
+
+
+def main(folder: Path, broker: str, batch: str) -> None:
+    """Run the query until the process is killed, or standard input ends."""
+    jars = [str(jar) for jar in connector_jars()]
+    settings = {
+        "spark.jars": ",".join(jars),
+        "spark.driver.extraClassPath": ":".join(jars),
+        "spark.driver.memory": "512m",
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "1",
+        **SHORTEST_BATCH,
+    }
+    spark = small_session(folder, "local[8]", **settings)
+    source = spark.readStream.format("kafka").option("kafka.bootstrap.servers", broker)
+    records = source.option("subscribe", "in").option("startingOffsets", "earliest").load()
+    value = F.from_csv(F.col("value").cast("string"), "key string, time long, value int")
+    rows = records.select(value.alias("row")).select(
+        "row.key", F.timestamp_millis("row.time").alias("time"), "row.value"
+    )
+    start = F.unix_millis("window.start").cast("string")
+    results = windowed(rows).select(
+        F.concat_ws(",", "key", start, F.col("n").cast("string"), F.col("s").cast("string")).alias(
+            "value"
+        )
+    )
+    # The types of PySpark 4.2 lack the argument realTime.
+    writer: Any = results.writeStream.format("kafka")
+    query = (
+        writer.option("kafka.bootstrap.servers", broker)
+        .option("topic", "out")
+        .outputMode("update")
+        .option("checkpointLocation", str(folder / "checkpoint"))
+        .trigger(realTime=batch)
+        .start()
+    )
+    print("started", flush=True)
+    while not query.awaitTermination(1):
+        progress = query.lastProgress
+        print("batch", -1 if progress is None else progress.batchId, flush=True)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2], sys.argv[3])
