@@ -99,8 +99,9 @@ unexport PYSPARK_DRIVER_PYTHON SPARK_HOME SPARK_CONF_DIR PYTHONPATH
   test-connect-all test-packaging release-check test-cluster test-cluster-all test-object-store \
   test-real-time run-real-time \
   test-jvm-client test-dbt crash-sweep spec-check conformance link-check demo bench bench-peers \
-  bench-nexmark bench-engine bench-open-keys bench-latency bench-real-time bench-pytest bench-compare bench-commits \
-  bench-report docs pictures check check-long check-spark43 upgrade-check upgrade-begin \
+  bench-nexmark bench-engine bench-open-keys bench-kafka bench-latency bench-real-time bench-pytest \
+  bench-compare bench-commits bench-report docs pictures check check-long check-spark43 \
+  upgrade-check upgrade-begin \
   upgrade-continue clean
 
 help: ## Show this list
@@ -211,6 +212,9 @@ bench-engine: $(READY) ## Time the engine alone, window shape by window shape [L
 
 bench-open-keys: $(READY) $(JAR) ## Time small batches over many open keys, and over old state
 	$(BIN)/python -m benchmarks.open_keys
+
+bench-kafka: $(READY) $(JAR) ## Time Spark's source of Kafka by the size of polls, and how Spark parses JSON, CSV and Avro
+	$(BIN)/python -m benchmarks.kafka
 
 bench-latency: $(READY) $(JAR) $(FLINK_READY) ## Time from a window's end to its result
 	$(BIN)/python -m benchmarks.latency

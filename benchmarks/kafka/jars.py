@@ -1,4 +1,4 @@
-"""Jars of Kafka, which Maven gets into build/kafka once."""
+"""Jars of Kafka and of a format of its records, which Maven gets into build/kafka once."""
 
 import subprocess
 import tempfile
@@ -16,6 +16,11 @@ def broker_jars() -> list[Path]:
 def connector_jars() -> list[Path]:
     """Return the jars with which Spark reads and writes topics."""
     return _jars("connector")
+
+
+def avro_jars() -> list[Path]:
+    """Return the jar with which Spark reads and writes Avro. PySpark has what it needs."""
+    return _jars("avro")
 
 
 def flink_jars() -> list[Path]:
