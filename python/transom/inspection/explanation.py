@@ -25,7 +25,8 @@ def explain(df: DataFrame, *, mode: Literal["text", "json"] = "text") -> str:
     Returns
     -------
     str
-        One block or message for each window operator, in the order in which rows pass them.
+        One block or message for each window operator, in the order in which rows pass them. The
+        text ends with a hint if a stream reads Kafka without ``kafka.max.poll.records``.
 
     Raises
     ------
