@@ -18,8 +18,8 @@ object RealTime {
     LateWatermark.runningQuery(session).exists(_.trigger.isInstanceOf[RealTimeTrigger])
 
   /** Throws `TRANSOM_REAL_TIME` if the query that runs on the current thread has the real-time
-    * trigger. Called on the driver before the first batch runs, for what does not run in this mode.
-    * Spark's own checks come later. Their errors name other causes.
+    * trigger. Called on the driver before the first batch runs, for what does not run in this
+    * mode. Spark's own checks come later. Their errors name other causes.
     *
     * @param part
     *   what does not run

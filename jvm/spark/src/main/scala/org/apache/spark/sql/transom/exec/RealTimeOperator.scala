@@ -174,7 +174,8 @@ private object RealTimeOperator {
       .toMap
     def originOf(value: Expression): Expression = value match {
       case Cast(child, _, _, _) => originOf(child)
-      case attribute: Attribute => named.get(attribute.exprId).fold[Expression](attribute)(originOf)
+      case attribute: Attribute =>
+        named.get(attribute.exprId).fold[Expression](attribute)(originOf)
       case other => other
     }
     carried(rows).foreach { case (_, _, partition) =>
