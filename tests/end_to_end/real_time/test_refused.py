@@ -50,6 +50,9 @@ def minutes_of_tens(rows: DataFrame) -> DataFrame:
 REFUSED: dict[str, Callable[[DataFrame], DataFrame]] = {
     "stream(order=)": lambda rows: counted(clocked(rows, order="value").window(TEN)),
     "drain()": lambda rows: counted(clocked(rows).window(TEN).drain()),
+    "layout='slices' of sessions": lambda rows: counted(
+        clocked(rows).window(transom.Session("10 seconds")).options(layout="slices")
+    ),
     "lifetime()": lambda rows: counted(clocked(rows, lifetime="arrival").window(TEN)),
     "Rolling()": lambda rows: counted(clocked(rows).window(transom.Rolling("10 seconds"))),
     "EveryBatch": lambda rows: counted(clocked(rows).window(TEN).trigger(transom.EveryBatch())),

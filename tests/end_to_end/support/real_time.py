@@ -18,6 +18,7 @@ from typing import Any
 import pyspark
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
 
 from tests.end_to_end.support.queries import Outcome, outcome_of
@@ -113,9 +114,17 @@ class RealTimeQuery:
         """Wait until batches that have ended contain all rows."""
         self._wait_until(lambda: self._read() == self._sent)
 
-    def wait_for(self, results: int) -> None:
-        """Wait until the sink has so many results, while the batch runs."""
-        self._wait_until(lambda: self._sink.allData().size() >= results)
+    def wait_for(self, results: int, meanwhile: Callable[[], None] = lambda: None) -> None:
+        """Wait until the sink has so many results, while the batch runs.
+
+        `meanwhile` is called again and again.
+        """
+
+        def has_results() -> bool:
+            meanwhile()
+            return int(self._sink.allData().size()) >= results
+
+        self._wait_until(has_results)
 
     def _wait_until(self, is_so: Callable[[], bool]) -> None:
         assert self._query is not None
@@ -135,6 +144,17 @@ class RealTimeQuery:
         """Stop the query. The batch that runs is not committed, but its results are in the sink."""
         if self._query is not None:
             self._query.stop()
+
+    @property
+    def running(self) -> StreamingQuery:
+        """The query as Spark shows it, once it has been started."""
+        running: StreamingQuery = self._query
+        return running
+
+    @property
+    def progress(self) -> list[StreamingQueryProgress]:
+        """The progress of each batch that has ended since the last start."""
+        return [*self.running.recentProgress]
 
     @property
     def rows(self) -> list[Row]:

@@ -8,7 +8,7 @@ import org.apache.spark.sql.transom.planned.WindowOperatorPlan
 import org.apache.spark.util.VersionUtils
 
 import transom.engine.firing.EveryBatch
-import transom.engine.spec.Punctuated
+import transom.engine.spec.{Layout, Punctuated}
 
 /** Says which operators run in queries with the real-time trigger. */
 object RealTime {
@@ -62,6 +62,11 @@ object RealTime {
       "drain()",
       "the input has no end in this mode",
       "Drain a copy of the query in micro-batches")
+    refuse(
+      spec.window.isSession && spec.layout == Layout.Slices,
+      "layout='slices' of sessions",
+      "a session may close between two rows of a batch",
+      "Leave the layout out")
     refuse(
       spec.lifetime.isDefined,
       "lifetime()",

@@ -1,0 +1,134 @@
+"""Time policies, the wall clock and metrics in Real-Time Mode."""
+
+from __future__ import annotations
+
+from datetime import UTC, timedelta
+from pathlib import Path
+
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+
+import transom
+from tests.end_to_end.support.clocked import bounds, instant
+from tests.end_to_end.support.real_time import (
+    LONG_BATCH,
+    Pipeline,
+    Values,
+    real_time,
+    run_real_time,
+)
+
+SCHEMA = "key string, time timestamp, arrival timestamp, value int"
+TEN = transom.Tumbling("10 seconds")
+
+
+def at(*rows: tuple[str, float, float, int]) -> list[Values]:
+    """Rows of a key, a time and an arrival in seconds, and a value."""
+    return [(key, instant(time), instant(arrival), value) for key, time, arrival, value in rows]
+
+
+def tens_of(time: transom.EventTime | transom.TimePolicy | transom.ProcessingTime) -> Pipeline:
+    def tens(rows: DataFrame) -> DataFrame:
+        windows = transom.stream(rows, time=time).key_by("key").window(TEN).with_dead_letters()
+        return windows.agg(values=F.sort_array(F.collect_list("value")))
+
+    return tens
+
+
+def of_kind(rows: list[Row], tag: str) -> list[Row]:
+    return [row[tag] for row in rows if row["tag"] == tag]
+
+
+def test_a_policy_drops_rows_by_their_source(spark: SparkSession, tmp_path: Path) -> None:
+    policy = transom.TimePolicy("time", out_of_order=transom.Drop("2 seconds"))
+    first = [at(("a", 9, 0, 1), ("a", 6, 0, 2), ("a", 7, 0, 3)), at(("a", 3, 0, 4))]
+    # The watermark of the first source is 7 s after a restart too.
+    second = [at(("a", 5, 0, 5), ("a", 20, 0, 6)), at(("a", 2, 0, 7), ("a", 20, 0, 8))]
+    outcome = run_real_time(spark, tens_of(policy), SCHEMA, [first, second], tmp_path, restart=True)
+    (fired,) = outcome.results
+    assert (bounds(fired), fired["values"]) == ((0, 10), [1, 3, 4, 7])
+    dropped = of_kind(outcome.by_batch[0], "dead_letters")
+    assert sorted(row["row"]["value"] for row in dropped) == [2, 5]
+    assert {row["reason"] for row in dropped} == {"out_of_order"}
+
+
+def test_a_policy_moves_rows_by_their_arrival(spark: SparkSession, tmp_path: Path) -> None:
+    policy = transom.TimePolicy(
+        "time",
+        arrival="arrival",
+        early=transom.Adjust("1 second"),
+        late=transom.Drop("5 seconds"),
+    )
+    # The first row is early, and its time becomes 1 s. The third row is too old.
+    rows = at(("a", 30, 0, 1), ("a", 12, 12, 2), ("a", 3, 12, 3), ("a", 25, 25, 4))
+    outcome = run_real_time(spark, tens_of(policy), SCHEMA, [[rows]], tmp_path)
+    found = [(bounds(row), row["values"]) for row in outcome.results]
+    assert sorted(found) == [((0, 10), [1]), ((10, 20), [2])]
+    dropped = of_kind(outcome.by_batch[0], "dead_letters")
+    assert [row["row"]["value"] for row in dropped] == [3]
+
+
+def test_windows_do_not_wait_for_a_silent_source(spark: SparkSession, tmp_path: Path) -> None:
+    policy = transom.TimePolicy("time", partition="key", idle_partition="1 second")
+    with real_time(spark, tens_of(policy), SCHEMA, 2, tmp_path) as query:
+        query.start(LONG_BATCH)
+        query.add(1, at(("b", 1, 0, 1)))
+        query.add(0, at(("a", 1, 0, 2), ("a", 10, 0, 3)))
+        # If all sources were silent, nothing would say that time has passed.
+        query.wait_for(2, meanwhile=lambda: query.add(0, at(("a", 11, 0, 4))))
+        found = [(row["key"], bounds(row), row["values"]) for row in query.outcome.results]
+    assert sorted(found) == [("a", (0, 10), [2]), ("b", (0, 10), [1])]
+
+
+def test_a_trigger_of_the_wall_clock_fires_without_rows(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    def early(rows: DataFrame) -> DataFrame:
+        every = transom.Every("200 milliseconds", clock="processing")
+        windows = transom.stream(rows, time=transom.EventTime("time", delay="0 seconds"))
+        return (
+            windows.key_by("key")
+            .window(TEN)
+            .trigger(transom.AfterWatermark(early=every))
+            .with_pane()
+            .agg(n=F.count("*"))
+        )
+
+    with real_time(spark, early, SCHEMA, 1, tmp_path) as query:
+        query.start(LONG_BATCH)
+        query.add(0, at(("a", 1, 0, 1), ("a", 2, 0, 2)))
+        query.wait_for(1)
+        first = query.rows[0]
+    assert first["pane"]["timing"] == "early"
+    assert bounds(first) == (0, 10)
+
+
+def test_windows_in_processing_time_close_without_rows(spark: SparkSession, tmp_path: Path) -> None:
+    def short(rows: DataFrame) -> DataFrame:
+        windows = transom.stream(rows, time=transom.ProcessingTime()).key_by("key")
+        return windows.window(transom.Tumbling("500 milliseconds")).agg(n=F.count("*"))
+
+    with real_time(spark, short, SCHEMA, 1, tmp_path) as query:
+        query.start(LONG_BATCH)
+        query.add(0, at(("a", 1, 0, 1), ("b", 2, 0, 2)))
+        query.wait_for(2)
+        assert sorted((row["key"], row["n"]) for row in query.rows) == [("a", 1), ("b", 1)]
+
+
+def test_each_batch_has_metrics(spark: SparkSession, tmp_path: Path) -> None:
+    pipeline = tens_of(transom.EventTime("time", delay="0 seconds"))
+    with real_time(spark, pipeline, SCHEMA, 2, tmp_path) as query:
+        query.start()
+        query.add(0, at(("a", 1, 0, 1), ("a", 12, 0, 2), ("a", 3, 0, 3)))
+        query.add(1, at(("b", 1, 0, 4), ("b", 15, 0, 5)))
+        query.settle()
+        counts = [batch.observedMetrics["window"].asDict() for batch in query.progress]
+        last = transom.metrics(query.running)
+    assert sum(batch["transom_rows_in"] for batch in counts) == 5
+    assert sum(batch["transom_rows_late"] for batch in counts) == 1
+    assert sum(batch["transom_windows_fired"] for batch in counts) == 2
+    latencies = [each["results"] for batch in counts for each in batch["transom_result_latency"]]
+    assert sum(latencies) == 2
+    assert last.watermark == instant(12).replace(tzinfo=UTC)
+    assert last.earliest_open == last.latest_open == instant(10).replace(tzinfo=UTC)
+    assert list(last.result_latency)[:2] == [timedelta(milliseconds=5), timedelta(milliseconds=10)]
