@@ -82,16 +82,12 @@ private object RealTimeOperator {
         initialStateGroupingAttrs = Seq(group),
         initialStateDataAttrs = messages.output,
         initialState = LocalRelation(messages.output.map(_.newInstance())))
-    val report = TaskReport.schema.map { field =>
-      AttributeReference(field.name, field.dataType)()
-    }
+    val report = columnsOf(TaskReport.schema)
     val output = AttributeReference("output", emitted, nullable = false)()
-    val bound = BoundReference(0, emitted, nullable = false)
-    def part(of: Int, columns: Seq[Attribute]) = columns.zipWithIndex.map { case (column, i) =>
-      Alias(GetStructField(GetStructField(bound, of), i), column.name)(column.exprId)
-    }
+    val emittedRow = BoundReference(0, emitted, nullable = false)
     val rows = SerializeFromObject(
-      part(ProcessorOutput.Result, results.output) ++ part(ProcessorOutput.Report, report),
+      fields(GetStructField(emittedRow, ProcessorOutput.Result), results.output) ++
+        fields(GetStructField(emittedRow, ProcessorOutput.Report), report),
       operator(output))
     val measured = results.child match {
       case observed: CollectMetrics =>
@@ -275,30 +271,28 @@ private object RealTimeOperator {
   private def messagesOf(rows: LogicalPlan)(
       messages: Iterator[InternalRow] => Iterator[InternalRow]): LogicalPlan = {
     val row = AttributeReference("row", RowObject.dataType, nullable = false)()
-    serialized(SourceMessage.schema, None) { message =>
-      MapPartitions(
-        rows => messages(rows.asInstanceOf[Iterator[InternalRow]]),
-        message,
-        DeserializeToObject(RowObject(), row, rows))
-    }
+    val message = AttributeReference("message", SourceMessage.schema, nullable = false)()
+    val sent = MapPartitions(
+      ofTask => messages(ofTask.asInstanceOf[Iterator[InternalRow]]),
+      message,
+      DeserializeToObject(RowObject(), row, rows))
+    SerializeFromObject(
+      fields(
+        BoundReference(0, SourceMessage.schema, nullable = false),
+        columnsOf(SourceMessage.schema)),
+      sent)
   }
 
-  /** The rows of a node that emits rows as objects.
+  private def columnsOf(schema: StructType): Seq[Attribute] =
+    schema.map(field => AttributeReference(field.name, field.dataType, field.nullable)())
+
+  /** The fields of a struct under the names of columns.
     *
-    * @param columns
-    *   the attributes that the rows get; new ones if there are none
-    * @param node
-    *   the node that emits the object of an attribute
+    * @param struct
+    *   bound to the row, because Spark binds no attributes of an object without generated code
     */
-  private def serialized(schema: StructType, columns: Option[Seq[Attribute]])(
-      node: Attribute => LogicalPlan): LogicalPlan = {
-    val row = AttributeReference("row", schema, nullable = false)()
-    // Without generated code, Spark binds no attributes here.
-    val bound = BoundReference(0, schema, nullable = false)
-    val fields = schema.indices.map { i =>
-      val id = columns.fold(NamedExpression.newExprId)(_(i).exprId)
-      Alias(GetStructField(bound, i), schema(i).name)(id)
+  private def fields(struct: Expression, columns: Seq[Attribute]): Seq[NamedExpression] =
+    columns.zipWithIndex.map { case (column, i) =>
+      Alias(GetStructField(struct, i), column.name)(column.exprId)
     }
-    SerializeFromObject(fields, node(row))
-  }
 }

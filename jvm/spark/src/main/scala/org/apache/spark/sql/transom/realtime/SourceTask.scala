@@ -174,6 +174,7 @@ private final class SourceTask(tasks: SourceTasks, rows: Iterator[InternalRow])
     if (sourceAt < 0) UTF8String.fromString(TaskContext.getPartitionId().toString) else null
   // The stretch of time without firings in which the watermark of the last message is.
   private var stretch = Option.empty[Long]
+  private var compared = Watermark.NotYet
   private var hasEnded = false
   // The row that follows the message about its source.
   private var waiting: InternalRow = _
@@ -193,7 +194,7 @@ private final class SourceTask(tasks: SourceTasks, rows: Iterator[InternalRow])
       val row = waiting
       waiting = null
       ofRow(row)
-    } else if (hasAdvanced) {
+    } else if (advances()) {
       stretch = Some(stretchOf(watermark))
       send(SourceMessage.Advanced)
       next()
@@ -213,8 +214,13 @@ private final class SourceTask(tasks: SourceTasks, rows: Iterator[InternalRow])
     } else throw new NoSuchElementException("no further message")
 
   /** Whether the watermark has passed a time at which windows may fire since the last message. */
-  private def hasAdvanced: Boolean =
-    watermark != Watermark.NotYet && !stretch.contains(stretchOf(watermark))
+  private def advances(): Boolean = {
+    val reached = watermark
+    // Most rows do not move the watermark.
+    val hasMoved = reached != compared
+    compared = reached
+    hasMoved && !stretch.contains(stretchOf(reached))
+  }
 
   /** Makes a message the current one, for each task of the operator. */
   private def send(kind: Int): Unit = {
