@@ -94,3 +94,18 @@ def test_watermarks_survive_a_restart(spark: SparkSession, tmp_path: Path) -> No
     outcome = run_real_time(spark, tens, SCHEMA, steps, tmp_path, restart=True)
     assert [(bounds(row), row["values"]) for row in outcome.results] == [((0, 10), [1, 3, 4, 6])]
     assert [row["row"]["value"] for row in outcome.late] == [5]
+
+
+def test_rows_may_be_joined_with_a_static_table(spark: SparkSession, tmp_path: Path) -> None:
+    names = spark.createDataFrame([("a", "Ann"), ("b", "Bob")], "key string, name string")
+
+    def named(rows: DataFrame) -> DataFrame:
+        # Without the hint, Spark would add a shuffle, which it refuses in this mode.
+        both = rows.join(F.broadcast(names), "key")
+        clock = transom.EventTime("time", delay="0 seconds")
+        by_name = transom.stream(both, time=clock).key_by("name")
+        return by_name.window(TEN).agg(n=F.count("*"))
+
+    rows = at(("a", 1, 1), ("b", 2, 2), ("c", 3, 3), ("a", 11, 4))
+    outcome = run_real_time(spark, named, SCHEMA, [[rows]], tmp_path)
+    assert sorted((row["name"], row["n"]) for row in outcome.results) == [("Ann", 1), ("Bob", 1)]

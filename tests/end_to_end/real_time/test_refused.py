@@ -90,3 +90,17 @@ def test_a_query_is_refused_with_what_does_not_run(
         reason = f"TRANSOM_REAL_TIME.*{re.escape(part)} does not run"
         with pytest.raises(StreamingQueryException, match=reason):
             query.wait_for(1)
+
+
+def test_spark_refuses_python_functions(spark: SparkSession, tmp_path: Path) -> None:
+    @F.udf("int", useArrow=True)
+    def doubled(value: int) -> int:
+        return 2 * value
+
+    def of_doubled(rows: DataFrame) -> DataFrame:
+        return clocked(rows).window(TEN).agg(n=F.sum(doubled("value")))
+
+    with real_time(spark, of_doubled, SCHEMA, 1, tmp_path) as query:
+        query.start()
+        with pytest.raises(StreamingQueryException, match="OPERATOR_OR_SINK_NOT_IN_ALLOWLIST"):
+            query.running.awaitTermination(120)

@@ -39,9 +39,10 @@ object TaskLimits {
   private def tasksAtOnce: Int = {
     val conf = SparkEnv.get.conf
     val master = conf.get("spark.master", "")
-    val cores =
+    def ofMachine =
       if (master.startsWith("local")) SparkContext.numDriverCores(master, conf)
-      else conf.getInt("spark.executor.cores", Runtime.getRuntime.availableProcessors)
+      else Runtime.getRuntime.availableProcessors
+    val cores = conf.getOption("spark.executor.cores").fold(ofMachine)(_.toInt)
     cores / conf.getInt("spark.task.cpus", 1)
   }
 
