@@ -97,7 +97,7 @@ unexport PYSPARK_DRIVER_PYTHON SPARK_HOME SPARK_CONF_DIR PYTHONPATH
 
 .PHONY: help setup build jar generate fmt lint lint-python types test test-jvm test-canary test-python test-e2e test-connect \
   test-connect-all test-packaging release-check test-cluster test-cluster-all test-object-store \
-  test-real-time run-real-time \
+  test-real-time run-real-time real-time-kills run-real-time-kills \
   test-jvm-client test-dbt crash-sweep spec-check conformance link-check demo bench bench-peers \
   bench-nexmark bench-engine bench-open-keys bench-kafka bench-latency bench-real-time bench-pytest \
   bench-compare bench-commits bench-report docs pictures check check-long check-spark43 \
@@ -157,6 +157,14 @@ test-real-time: ## Run queries in Real-Time Mode, which needs PySpark 4.3
 
 run-real-time: $(READY) $(JAR) $(CRASHING)
 	$(BIN)/pytest tests/end_to_end/real_time
+
+KILLS ?= 100
+
+real-time-kills: ## Kill a query in Real-Time Mode again and again, print a table [KILLS=100]
+	@$(MAKE) --no-print-directory SPARK=4.3 run-real-time-kills
+
+run-real-time-kills: $(READY) $(JAR) $(CRASHING)
+	$(BIN)/python -m tests.end_to_end.real_time.kills --kills $(KILLS)
 
 # More generated cases would try the engine again, not the session.
 test-connect-all: export TRANSOM_LONG :=
@@ -255,7 +263,7 @@ check: ## Run all that CI runs, and print the minutes of each part
 
 check-long: export TRANSOM_LONG := 1
 check-long: ## Run more generated cases, all crashes, all in a Connect session, a release, and all on PySpark 4.3
-	@$(call TIMED,check test-connect-all docs crash-sweep test-cluster-all test-object-store test-jvm-client test-dbt release-check check-spark43 upgrade-check)
+	@$(call TIMED,check test-connect-all docs crash-sweep real-time-kills test-cluster-all test-object-store test-jvm-client test-dbt release-check check-spark43 upgrade-check)
 
 upgrade-check: ## Continue checkpoints of PySpark 4.2 with PySpark 4.3
 	@$(MAKE) --no-print-directory SPARK=4.2 upgrade-begin
