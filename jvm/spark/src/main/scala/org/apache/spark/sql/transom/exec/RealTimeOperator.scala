@@ -184,7 +184,7 @@ private object RealTimeOperator {
     }
   }
 
-  /** The operator whose rows are judged by the watermarks of their sources. */
+  /** The operator whose rows are late by the watermarks of their sources. */
   private def judged(
       operator: WindowOperatorPlan,
       policy: Option[TimePolicy],
