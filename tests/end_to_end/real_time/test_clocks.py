@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, timedelta
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 import transom
-from tests.end_to_end.support.clocked import bounds, instant
+from tests.end_to_end.support.clocked import bounds, instant, seconds
 from tests.end_to_end.support.real_time import (
     LONG_BATCH,
     Pipeline,
@@ -68,6 +69,22 @@ def test_a_policy_moves_rows_by_their_arrival(spark: SparkSession, tmp_path: Pat
     assert [row["row"]["value"] for row in dropped] == [3]
 
 
+def test_windows_of_a_substream_follow_its_punctuation(spark: SparkSession, tmp_path: Path) -> None:
+    advance = transom.Punctuated("value = 0", at="time")
+    policy = transom.TimePolicy("time", over=["key"], advance=advance)
+    rows = at(("a", 1, 0, 1), ("b", 2, 0, 2), ("b", 30, 0, 3), ("a", 10, 0, 0), ("a", 3, 0, 4))
+    outcome = run_real_time(spark, tens_of(policy), SCHEMA, [[rows]], tmp_path)
+    found = [(row["key"], bounds(row), row["values"]) for row in outcome.results]
+    assert found == [("a", (0, 10), [1])]
+
+
+def test_a_substream_counts_its_rows_across_restarts(spark: SparkSession, tmp_path: Path) -> None:
+    policy = transom.TimePolicy("time", over=["key"], advance=transom.Periodic(rows=2))
+    steps = [[at(("a", 1, 0, 1))], [at(("a", 30, 0, 2))], [at(("a", 60, 0, 3))]]
+    outcome = run_real_time(spark, tens_of(policy), SCHEMA, steps, tmp_path, restart=True)
+    assert [(bounds(row), row["values"]) for row in outcome.results] == [((0, 10), [1])]
+
+
 def test_windows_do_not_wait_for_a_silent_source(spark: SparkSession, tmp_path: Path) -> None:
     policy = transom.TimePolicy("time", partition="key", idle_partition="1 second")
     with real_time(spark, tens_of(policy), SCHEMA, 2, tmp_path) as query:
@@ -78,6 +95,47 @@ def test_windows_do_not_wait_for_a_silent_source(spark: SparkSession, tmp_path: 
         query.wait_for(2, meanwhile=lambda: query.add(0, at(("a", 11, 0, 4))))
         found = [(row["key"], bounds(row), row["values"]) for row in query.outcome.results]
     assert sorted(found) == [("a", (0, 10), [2]), ("b", (0, 10), [1])]
+
+
+def test_windows_close_once_all_sources_are_silent(spark: SparkSession, tmp_path: Path) -> None:
+    def closing(rows: DataFrame) -> DataFrame:
+        windows = transom.stream(rows, time=transom.TimePolicy("time")).key_by("key").window(TEN)
+        silent = windows.idle_timeout("2 seconds", rule="last_row").with_pane().with_late_rows()
+        return silent.agg(n=F.count("*"))
+
+    with real_time(spark, closing, SCHEMA, 2, tmp_path) as query:
+        # Several batches pass before the windows close.
+        query.start()
+        query.add(0, at(("a", 1, 0, 1), ("b", 2, 0, 2)))
+        query.add(1, at(("c", 15, 0, 3)))
+        query.wait_for(3)
+        found = [(row["key"], bounds(row), row["pane"]["cause"]) for row in query.outcome.results]
+        assert sorted(found) == [
+            ("a", (0, 10), "idle"),
+            ("b", (0, 10), "idle"),
+            ("c", (10, 20), "idle"),
+        ]
+        # Windows have closed for all keys.
+        query.add(0, at(("d", 3, 0, 4), ("d", 20, 0, 5)))
+        query.settle()
+        (late,) = query.outcome.late
+        assert (late["row"]["value"], seconds(late["watermark"])) == (4, 20)
+
+
+def test_a_source_that_does_not_pass_a_window_is_not_silent(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    policy = transom.TimePolicy("time", partition="key", idle_partition="3 seconds")
+    with real_time(spark, tens_of(policy), SCHEMA, 2, tmp_path) as query:
+        query.start(LONG_BATCH)
+        # Keys in all tasks of the operator.
+        query.add(0, at(*((f"a{n}", 1, 0, n) for n in range(20))))
+        ends = time.monotonic() + 5
+        while time.monotonic() < ends:
+            query.add(0, at(("a", 50, 0, 20)))
+            query.add(1, at(("b", 2, 0, 21)))
+        assert query.rows == []
+        query.wait_for(21, meanwhile=lambda: query.add(0, at(("a", 51, 0, 22))))
 
 
 def test_a_trigger_of_the_wall_clock_fires_without_rows(

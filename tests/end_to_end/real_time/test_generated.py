@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from collections import defaultdict
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Self
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
@@ -75,6 +77,27 @@ class Stream:
             for source in range(len(self.steps[0]))
         ]
 
+    @property
+    def by_substream(self) -> dict[str, list[model.Row]]:
+        """The rows of each key for the model, if each key is in one source."""
+        found = defaultdict(list)
+        for rows in self.by_source:
+            for row in rows:
+                if row[0] is not None:
+                    found[row[0]].append(row)
+        return found
+
+    def with_keys_of_sources(self) -> Self:
+        """The same rows, whose keys name their source."""
+        steps = [
+            [
+                [(None if key is None else f"{source}{key}", at, value) for key, at, value in rows]
+                for source, rows in enumerate(step)
+            ]
+            for step in self.steps
+        ]
+        return replace(self, steps=steps)
+
 
 def stream(chosen: random.Random, *, span: int, on_time: bool = False) -> Stream:
     """A stream whose sources differ in their number of rows, and in how far they are behind."""
@@ -143,6 +166,54 @@ def test_grids_have_the_results_and_late_rows_of_a_model(
     )
     assert sorted(found, key=repr) == sorted(fired, key=repr)
     assert sorted(late, key=repr) == sorted(expected, key=repr)
+
+
+@pytest.mark.parametrize("seed", SEEDS[: len(SEEDS) // 3])
+def test_substreams_have_the_results_and_late_rows_of_a_model(
+    spark: SparkSession, tmp_path: Path, seed: int
+) -> None:
+    chosen = random.Random(seed)
+    shape = grid(chosen)
+    rows = stream(chosen, span=60_000).with_keys_of_sources()
+    delay = timedelta(milliseconds=rows.delay)
+    policy = transom.TimePolicy("time", over=["key"], out_of_order=delay)
+    # A substream may have several keys.
+    halves = 2 if chosen.random() < 0.5 else 1
+    half = F.col("value") % halves
+
+    def pipeline(df: DataFrame) -> DataFrame:
+        by_key = transom.stream(df, time=policy).key_by("key", half.alias("half"))
+        windows = by_key.window(shape.window).with_late_rows().with_dead_letters()
+        return windows.agg(n=F.count("*"), s=F.sum("value"))
+
+    outcome = run_real_time(
+        spark, pipeline, SCHEMA, rows.steps, tmp_path, restart=chosen.random() < 0.5
+    )
+    found = [
+        (
+            f"{r['key']}/{r['half']}",
+            millis(r["window"]["start"]),
+            millis(r["window"]["end"]),
+            r["n"],
+            r["s"],
+        )
+        for r in outcome.results
+    ]
+    late = [(r["row"]["key"], millis(r["row"]["time"]), r["row"]["value"]) for r in outcome.late]
+    fired, expected = [], []
+    for substream in rows.by_substream.values():
+        of_halves = [(f"{key}/{value % halves}", time, value) for key, time, value in substream]
+        results, missed = real_time_model.grid(
+            [of_halves], rows.delay, shape.assign, tick=shape.tick
+        )
+        fired += results
+        expected += [(str(key).split("/")[0], time, value) for key, time, value in missed]
+    assert sorted(found, key=repr) == sorted(fired, key=repr)
+    assert sorted(late, key=repr) == sorted(expected, key=repr)
+    dead = [r["dead_letters"] for r in outcome.by_batch[0] if r["tag"] == "dead_letters"]
+    assert len(dead) == sum(
+        key is None or time is None for source in rows.by_source for key, time, _ in source
+    )
 
 
 @pytest.mark.parametrize("seed", SEEDS[: len(SEEDS) // 3])

@@ -57,10 +57,11 @@ REFUSED: dict[str, Callable[[DataFrame], DataFrame]] = {
     "Rolling()": lambda rows: counted(clocked(rows).window(transom.Rolling("10 seconds"))),
     "EveryBatch": lambda rows: counted(clocked(rows).window(TEN).trigger(transom.EveryBatch())),
     "apply()": lambda rows: clocked(rows).window(TEN).apply(unchanged, "value int"),
-    "idle_timeout=": lambda rows: counted(judged(rows).window(TEN).idle_timeout("1 minute")),
     "with_watermarks()": lambda rows: counted(judged(rows).window(TEN).with_watermarks()),
     "windows over windows": minutes_of_tens,
-    "TimePolicy(over=)": by_policy(transom.TimePolicy("time", over=["key"])),
+    "TimePolicy(over=) with late=": by_policy(
+        transom.TimePolicy("time", arrival="arrival", over=["key"], late=transom.Drop("5 seconds"))
+    ),
     "TimePolicy(partitions=)": by_policy(
         transom.TimePolicy("time", partition="key", partitions=["a", "b"])
     ),

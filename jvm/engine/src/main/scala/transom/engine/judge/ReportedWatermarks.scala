@@ -1,12 +1,14 @@
 package transom.engine.judge
 
-import java.util.HashMap
+import java.util.{HashMap, HashSet}
 
 import scala.collection.mutable.ArrayBuffer
+import scala.jdk.CollectionConverters._
 
-import transom.engine.state.{KeyBytes, StateMap}
+import transom.engine.spec.{TimePolicy, WindowSpec}
+import transom.engine.state.{KeyBytes, StateMap, StateValue}
 import transom.engine.time.Watermark
-import transom.engine.window.RowContext
+import transom.engine.window.{GridWindow, RowContext}
 
 /** Judges rows by the watermarks that the tasks of their sources report, while these tasks run at
   * the same time as the windows.
@@ -23,31 +25,57 @@ import transom.engine.window.RowContext
   * there are more tasks than known sources, then some task reads a source that has never had a
   * row, and there is no watermark yet.
   *
-  * With an idle timeout, the watermark does not wait for silent sources. A row of such a source
-  * is late by the watermark of the windows too. Then results depend on the wall clock.
+  * Two rules follow the wall clock, which acts at a tick. With `idlePartitionUs` the watermark
+  * does not wait for a source that has been silent. With an idle timeout the windows of an input
+  * close that has been silent as a whole. A row is then late by the watermark of the windows too,
+  * so results depend on the wall clock. Time between two batches is no silence: nobody has read
+  * then.
   *
   * Times are microseconds since 1970, in the host's convention. Not thread-safe.
   *
+  * @param windows
+  *   the spec of the windows
   * @param store
-  *   the watermark of each source
-  * @param idleUs
-  *   how long a source may be silent before the watermark no longer waits for it, in microseconds
-  *   of the wall clock; none if the watermark always waits
+  *   the watermark of each source. Under the empty id: how long the tasks have been silent whose
+  *   sources have never had a row
+  * @param input
+  *   what is known about all sources together
   */
-final class ReportedWatermarks(logic: TimePolicyLogic, store: StateMap, idleUs: Option[Long]) {
-  private val bySource = new HashMap[KeyBytes, Source]
-  private val byTask = ArrayBuffer.empty[Source]
+final class ReportedWatermarks(
+    policy: TimePolicy,
+    windows: WindowSpec,
+    store: StateMap,
+    input: StateValue) {
+  private val logic = new TimePolicyLogic(policy)
+  private val closing = windows.idleTimeout.map(IdleClosing.of(_, windows))
+  private val watchesSilence = closing.isDefined || policy.idlePartitionUs.isDefined
+  private val bySource = new HashMap[KeyBytes, PartitionWatermark]
+  private val byTask = ArrayBuffer.empty[PartitionWatermark]
   private val met = new SourceWatermark
-  private var least = Watermark.NotYet
-  private var begunAt = Watermark.NotYet
+  private val state = InputState.read(input.get)
+  // `NotYet` before the first tick. Until then, the times at which rows were seen are relative to
+  // the last tick of the batch before.
   private var now = Watermark.NotYet
+  // Stands for the sources that have never had a row.
+  private var unknown = newSource()
+  private var byRows = state.watermark
+  private var closings = 0
   store.entries.foreach { case (id, bytes) =>
-    val state = SourceWatermark.of(bytes)
-    if (id.isEmpty) least = state.watermark else bySource.put(KeyBytes.of(id), new Source(state))
+    val source = PartitionWatermark.of(bytes)
+    if (id.isEmpty) unknown = source else bySource.put(KeyBytes.of(id), source)
   }
+  closing.foreach(_.windows.restore(state.windows))
 
   /** The watermark of the windows. It never falls. */
-  def watermark: Long = least
+  def watermark: Long = state.watermark
+
+  /** The watermark of the windows before the wall clock has last closed windows, or the watermark
+    * if rows have moved it since.
+    */
+  def watermarkByRows: Long = byRows
+
+  /** How often windows have closed because the input was silent. */
+  def idleCloses: Int = closings
 
   /** Notes how many tasks there are.
     *
@@ -67,9 +95,16 @@ final class ReportedWatermarks(logic: TimePolicyLogic, store: StateMap, idleUs: 
     *   whether the watermark of the windows has advanced
     */
   def identify(task: Int, id: Array[Byte]): Boolean = {
-    byTask(task) = bySource.computeIfAbsent(KeyBytes.of(id), _ => new Source(new SourceWatermark))
+    byTask(task) = bySource.computeIfAbsent(KeyBytes.of(id), _ => newSource())
     see(byTask(task))
+    if (!hasUnknown) unknown = newSource()
     move()
+  }
+
+  /** Notes that a task has read a row, which need not have a time. */
+  def noteRow(task: Int): Unit = if (watchesSilence) {
+    see(byTask(task))
+    state.arrivals.seen = now
   }
 
   /** Judges a row.
@@ -90,14 +125,13 @@ final class ReportedWatermarks(logic: TimePolicyLogic, store: StateMap, idleUs: 
       time: Long,
       arrival: Long,
       to: Judgement): Unit = {
-    val source = byTask(task)
-    met.watermark = math.max(source.state.watermark, watermark)
-    met.arrival = math.max(source.state.arrival, latestArrival)
+    val source = byTask(task).source
+    met.watermark = math.max(source.watermark, watermark)
+    met.arrival = math.max(source.arrival, latestArrival)
     logic.judge(met, time, arrival, RowContext.NoEnd, to)
-    if (idleUs.isDefined) {
-      see(source)
-      to.meet(least)
-    }
+    if (watchesSilence) to.meet(state.watermark)
+    // Without a closure, because this runs for every row.
+    if (closing.isDefined && to.dropped == null) closing.get.windows.add(to.time)
   }
 
   /** Advances the watermark of the source of a task.
@@ -106,72 +140,155 @@ final class ReportedWatermarks(logic: TimePolicyLogic, store: StateMap, idleUs: 
     *   whether the watermark of the windows has advanced
     */
   def advance(task: Int, watermark: Long, arrival: Long): Boolean = {
-    val source = byTask(task)
-    source != null && {
-      see(source)
-      import source.state
-      val moves = watermark > state.watermark || arrival > state.arrival
+    val reported = byTask(task)
+    reported != null && {
+      see(reported)
+      import reported.source
+      val moves = watermark > source.watermark || arrival > source.arrival
       if (moves) {
-        state.watermark = math.max(state.watermark, watermark)
-        state.arrival = math.max(state.arrival, arrival)
-        source.isChanged = true
+        source.watermark = math.max(source.watermark, watermark)
+        source.arrival = math.max(source.arrival, arrival)
+        reported.isChanged = true
       }
       moves && move()
     }
   }
 
-  /** Lets the wall clock act: finds the sources that have become silent.
+  /** Lets the wall clock act: finds the sources that have become silent, and closes the windows
+    * of a silent input.
     *
     * @return
     *   whether the watermark of the windows has advanced
     */
-  def tick(at: Long): Boolean = {
+  def tick(at: Long): Boolean = watchesSilence && {
+    if (now == Watermark.NotYet) moveSeen(seen => if (seen == Watermark.NotYet) at else at + seen)
     now = at
-    if (begunAt == Watermark.NotYet) begunAt = at
-    idleUs.exists { silence =>
-      bySource.values.forEach { source =>
-        if (source.seen == Watermark.NotYet) source.seen = at
-        source.isIdle = at - source.seen >= silence
-      }
-      move()
+    policy.idlePartitionUs.foreach { silence =>
+      allSources.foreach(source => source.isIdle = at - source.seen >= silence)
     }
+    val advances = move()
+    closing.exists(closeIdle) || advances
   }
 
-  private def see(source: Source): Unit = {
+  private def moveSeen(of: Long => Long): Unit = {
+    allSources.foreach(source => source.seen = of(source.seen))
+    state.arrivals.seen = of(state.arrivals.seen)
+  }
+
+  private def allSources: Iterator[PartitionWatermark] =
+    bySource.values.iterator.asScala ++ Iterator.single(unknown)
+
+  /** Closes the windows of a silent input. Returns whether there are any. */
+  private def closeIdle(closing: IdleClosing): Boolean = {
+    val closed = closing.lastClosed(state, now)
+    val closes = closed != Watermark.NotYet
+    if (closes) {
+      closings += 1
+      val end = closing.endOut(closed)
+      bySource.values.forEach { reported =>
+        import reported.source
+        if (end > source.watermark) {
+          source.watermark = end
+          reported.isChanged = true
+        }
+      }
+      state.watermark = math.max(state.watermark, closing.watermarkOut(closed))
+    }
+    closes
+  }
+
+  private def newSource(): PartitionWatermark = new PartitionWatermark(new SourceWatermark, now)
+
+  private def see(source: PartitionWatermark): Unit = {
     source.seen = now
     source.isIdle = false
   }
 
+  /** Whether some task reads a source that has never had a row. */
+  private def hasUnknown: Boolean = bySource.size < byTask.length
+
   private def move(): Boolean = {
-    val silentSince = if (begunAt == Watermark.NotYet) 0L else now - begunAt
-    var next = Long.MaxValue
-    if (bySource.size < byTask.length && !idleUs.exists(silentSince >= _)) next = Watermark.NotYet
-    bySource.values.forEach { source =>
-      if (!source.isIdle) next = math.min(next, logic.watermarkOf(source.state))
+    var next = if (hasUnknown && !unknown.isIdle) Watermark.NotYet else Long.MaxValue
+    bySource.values.forEach { reported =>
+      if (!reported.isIdle) next = math.min(next, logic.watermarkOf(reported.source))
     }
     // Without any source that is not silent, the watermark stays where it is.
-    val advances = next > least && next != Long.MaxValue
-    if (advances) least = next
+    val advances = next > state.watermark && next != Long.MaxValue
+    if (advances) {
+      state.watermark = next
+      byRows = next
+    }
     advances
   }
 
-  /** Writes the watermarks of the sources. The watermark of the windows has no id: it may be
-    * ahead of silent sources.
+  /** Writes what the next batch needs. The watermark of the windows may be ahead of silent
+    * sources.
     */
   def save(): Unit = {
+    if (now != Watermark.NotYet) moveSeen(_ - now)
     bySource.forEach { (id, source) =>
-      if (source.isChanged) store.put(id.bytes, source.state.bytes)
+      if (source.isChanged || watchesSilence) store.put(id.bytes, source.bytes)
       source.isChanged = false
     }
-    if (idleUs.isDefined) {
-      met.watermark = least
-      store.put(Array.emptyByteArray, met.bytes)
+    if (watchesSilence) {
+      store.put(Array.emptyByteArray, unknown.bytes)
+      closing.foreach { closing =>
+        closing.forget(state.watermark)
+        state.windows = closing.windows.saved
+      }
+      input.put(state.bytes)
     }
   }
+}
 
-  private final class Source(val state: SourceWatermark) {
-    var seen: Long = now
-    var isIdle: Boolean = false
-    var isChanged: Boolean = false
+/** Decides which rows of a source the tasks of all windows must see, because windows depend on
+  * silent sources: rows that show that the source is not silent, and rows that may open windows.
+  * Other rows need only reach the windows of their key. Not thread-safe.
+  *
+  * @param everyMs
+  *   how long the tasks may see no row while rows come, in milliseconds
+  * @param stretchOf
+  *   the stretch of time of a row, whose first row may open windows; none if only the silence of
+  *   sources matters
+  */
+final class SeenRows private (everyMs: Long, stretchOf: Option[Long => Long]) {
+  private val stretches = new HashSet[Long]
+  private var seenMs = Watermark.NotYet
+
+  /** Whether all tasks must see a row.
+    *
+    * @param time
+    *   the time of the row, microseconds since 1970; `RowContext.NoTime` if it has none
+    * @param nowMs
+    *   wall-clock time, milliseconds since 1970
+    */
+  def isSeen(time: Long, nowMs: Long): Boolean = {
+    val opens = time != RowContext.NoTime && stretchOf.exists(of => stretches.add(of(time)))
+    val isSeen = opens || seenMs == Watermark.NotYet || nowMs - seenMs >= everyMs
+    if (isSeen) seenMs = nowMs
+    isSeen
+  }
+}
+
+object SeenRows {
+  // Shorter than people wait for windows, and rare beside the rows of a busy source.
+  private final val LongestMs = 100L
+
+  /** How far apart the times of two rows of a session are seen: 10 ms. */
+  private final val StepUs = 10000L
+
+  /** None if the windows depend on no silence. */
+  def of(spec: WindowSpec): Option[SeenRows] = {
+    val silences = spec.idleTimeout.map(_.afterUs) ++ spec.policy.flatMap(_.idlePartitionUs)
+    silences.minOption.map { least =>
+      val stretchOf = spec.idleTimeout.map { _ =>
+        spec.window match {
+          case window: GridWindow =>
+            (time: Long) => window.grid.sliceOf(window.convention.timeIn(time))
+          case _ => Math.floorDiv(_: Long, StepUs)
+        }
+      }
+      new SeenRows(math.min(LongestMs, least / 4000L), stretchOf)
+    }
   }
 }

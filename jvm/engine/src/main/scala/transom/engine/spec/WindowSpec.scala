@@ -118,7 +118,7 @@ final case class WindowSpec(
   /** Whether windows must receive each row when it arrives: it may make a window fire, or its
     * time is that of its arrival.
     */
-  def firesOnRows: Boolean = time.contains(ProcessingTime) || {
+  def firesOnRows: Boolean = time.contains(ProcessingTime) || hasSubstreams || {
     def reactsToRows(trigger: Trigger) = trigger.parts.exists {
       case _: AfterCount | _: AfterDelta | _: When | EveryBatch => true
       case _ => false

@@ -2,9 +2,11 @@ package transom.engine.judge
 
 import munit.FunSuite
 
-import transom.engine.spec.{Accept, TimePolicy}
-import transom.engine.state.{MemoryState, StateMap}
+import transom.engine.conformance.driver.Specs
+import transom.engine.spec._
+import transom.engine.state.MemoryState
 import transom.engine.time.Watermark
+import transom.engine.window.{RowContext, Tumbling}
 
 /** The watermarks of sources whose tasks run at the same time as the windows. Times are seconds.
   */
@@ -48,7 +50,7 @@ class ReportedWatermarksSuite extends FunSuite {
   }
 
   test("watermarks of earlier batches are restored") {
-    val state = new MemoryState().map("watermarks")
+    val state = new MemoryState
     val before = new Sources(tasks = 2, state)
     before.identify(0, "a")
     before.identify(1, "b")
@@ -71,8 +73,9 @@ class ReportedWatermarksSuite extends FunSuite {
   }
 
   test("watermarks that have not changed are not written again") {
-    val written = new MemoryState().map("watermarks")
-    val first = new Sources(tasks = 1, written)
+    val state = new MemoryState
+    val written = state.map("watermarks")
+    val first = new Sources(tasks = 1, state)
     first.identify(0, "a")
     first.advance(0, 10)
     first.save()
@@ -82,7 +85,7 @@ class ReportedWatermarksSuite extends FunSuite {
   }
 
   test("a new partition holds the watermark back until it has a row") {
-    val state = new MemoryState().map("watermarks")
+    val state = new MemoryState
     val before = new Sources(tasks = 1, state)
     before.identify(0, "a")
     before.advance(0, 10)
@@ -98,7 +101,7 @@ class ReportedWatermarksSuite extends FunSuite {
   }
 
   test("a source that no task reads any more still counts") {
-    val state = new MemoryState().map("watermarks")
+    val state = new MemoryState
     val before = new Sources(tasks = 2, state)
     before.identify(0, "a")
     before.identify(1, "b")
@@ -162,7 +165,7 @@ class ReportedWatermarksSuite extends FunSuite {
   }
 
   test("the watermark of the windows does not fall behind a silent source after a restart") {
-    val state = new MemoryState().map("watermarks")
+    val state = new MemoryState
     val before = new Sources(tasks = 2, state, idle = Some(60))
     before.tick(1000)
     before.identify(0, "a")
@@ -178,6 +181,99 @@ class ReportedWatermarksSuite extends FunSuite {
     sources.identify(1, "b")
     assertEquals(sources.met(1, sinceBegin = NotYet), Some(30))
   }
+
+  test("a source may be silent for longer than a batch, and no time passes between batches") {
+    val state = new MemoryState
+    val before = new Sources(tasks = 2, state, idle = Some(60))
+    before.tick(1000)
+    before.identify(0, "a")
+    before.identify(1, "b")
+    before.advance(0, 10)
+    before.advance(1, 5)
+    before.tick(1040)
+    before.save()
+    val sources = new Sources(tasks = 2, state, idle = Some(60))
+    sources.identify(0, "a")
+    assert(!sources.tick(5000))
+    sources.advance(0, 30)
+    assert(!sources.tick(5019))
+    assert(sources.tick(5020))
+    assertEquals(sources.watermark, Some(30))
+  }
+
+  test("sources that have never had a row may be silent for longer than a batch") {
+    val state = new MemoryState
+    val before = new Sources(tasks = 2, state, idle = Some(60))
+    before.identify(0, "a")
+    before.advance(0, 10)
+    before.tick(1000)
+    before.tick(1040)
+    before.save()
+    val sources = new Sources(tasks = 2, state, idle = Some(60))
+    sources.identify(0, "a")
+    assert(!sources.tick(5000))
+    assert(sources.tick(5020))
+    assertEquals(sources.watermark, Some(10))
+  }
+
+  test("windows with rows close once all sources have been silent") {
+    val state = new MemoryState
+    val sources = new Sources(tasks = 2, state, closing = Some(60))
+    sources.tick(1000)
+    sources.identify(0, "a")
+    sources.identify(1, "b")
+    sources.met(0, sinceBegin = NotYet, time = 1)
+    sources.met(1, sinceBegin = NotYet, time = 25)
+    sources.tick(1030)
+    // The first source says that it is not silent.
+    sources.met(0, sinceBegin = Some(1), time = 2)
+    assert(!sources.tick(1089))
+    assertEquals(sources.watermark, NotYet)
+    assert(sources.tick(1090))
+    assertEquals(sources.watermark, Some(30))
+    assert(!sources.tick(2000))
+    assertEquals(sources.closes, 1)
+    // The next rows are late by the windows that have closed.
+    assertEquals(sources.met(0, sinceBegin = Some(2), time = 3), Some(30))
+    sources.save()
+    assertEquals(new Sources(tasks = 2, state, closing = Some(60)).watermark, Some(30))
+  }
+
+  test("the windows of a batch close in the next one") {
+    val state = new MemoryState
+    val before = new Sources(tasks = 1, state, closing = Some(60))
+    before.identify(0, "a")
+    before.met(0, sinceBegin = NotYet, time = 1)
+    before.tick(1000)
+    before.tick(1050)
+    before.save()
+    val sources = new Sources(tasks = 1, state, closing = Some(60))
+    assert(!sources.tick(7000))
+    assert(sources.tick(7010))
+    assertEquals(sources.watermark, Some(10))
+  }
+
+  test("all tasks see the first row of a slice, and a row now and then") {
+    val rows = SeenRows.of(tens(policy, closing = Some(60 * Second))).get
+    assert(rows.isSeen(time = Second, nowMs = 5000))
+    assert(!rows.isSeen(time = 2 * Second, nowMs = 5001))
+    assert(rows.isSeen(time = 10 * Second, nowMs = 5002))
+    assert(!rows.isSeen(time = 9 * Second, nowMs = 5003))
+    assert(!rows.isSeen(time = RowContext.NoTime, nowMs = 5101))
+    assert(rows.isSeen(time = RowContext.NoTime, nowMs = 5102))
+  }
+
+  test("without a rule for silence no task sees rows of other keys") {
+    assertEquals(SeenRows.of(tens(policy, closing = None)), None)
+  }
+
+  test("if windows do not wait for silent sources, a row now and then is enough") {
+    val rows =
+      SeenRows.of(tens(policy.copy(idlePartitionUs = Some(200000L)), closing = None)).get
+    assert(rows.isSeen(time = Second, nowMs = 5000))
+    assert(!rows.isSeen(time = 10 * Second, nowMs = 5049))
+    assert(rows.isSeen(time = 11 * Second, nowMs = 5050))
+  }
 }
 
 private object ReportedWatermarksSuite {
@@ -187,7 +283,7 @@ private object ReportedWatermarksSuite {
   private val policy = TimePolicy(
     timeColumn = Some(0),
     arrivalColumn = None,
-    partitionColumn = None,
+    partitionColumn = Some(1),
     partitions = Nil,
     overColumns = Nil,
     early = None,
@@ -197,13 +293,29 @@ private object ReportedWatermarksSuite {
     idlePartitionUs = None,
     estimateArrival = false)
 
+  /** Windows of ten seconds.
+    *
+    * @param closing
+    *   how long the input may be silent before its windows close, in microseconds
+    */
+  private def tens(policy: TimePolicy, closing: Option[Long]): WindowSpec =
+    Specs
+      .of(Tumbling(10 * Second), policy)
+      .copy(idleTimeout = closing.map(IdleTimeout(_, IdleRule.LastRow)))
+
   /** Watermarks in seconds; None if there is none. */
   final class Sources(
       tasks: Int,
-      state: StateMap = new MemoryState().map("watermarks"),
-      idle: Option[Int] = None) {
-    private val reported =
-      new ReportedWatermarks(new TimePolicyLogic(policy), state, idle.map(_ * Second))
+      state: MemoryState = new MemoryState,
+      idle: Option[Int] = None,
+      closing: Option[Int] = None) {
+    private val windows =
+      tens(policy.copy(idlePartitionUs = idle.map(_ * Second)), closing.map(_ * Second))
+    private val reported = new ReportedWatermarks(
+      windows.policy.get,
+      windows,
+      state.map("watermarks"),
+      state.value("input"))
     if (tasks > 0) begin(tasks): Unit
 
     def begin(tasks: Int): Boolean = reported.begin(tasks)
@@ -211,15 +323,17 @@ private object ReportedWatermarksSuite {
     def advance(task: Int, to: Int): Boolean =
       reported.advance(task, to * Second, Watermark.NotYet)
     def tick(at: Int): Boolean = reported.tick(at * Second)
+    def closes: Int = reported.idleCloses
     def save(): Unit = reported.save()
 
     def watermark: Option[Int] = inSeconds(reported.watermark)
 
     /** The watermark that a row meets. */
-    def met(task: Int, sinceBegin: Option[Int]): Option[Int] = {
+    def met(task: Int, sinceBegin: Option[Int], time: Int = 1000): Option[Int] = {
       val judgement = new Judgement
       val own = sinceBegin.fold(Watermark.NotYet)(_ * Second)
-      reported.judge(task, own, Watermark.NotYet, 1000 * Second, Watermark.NotYet, judgement)
+      reported.noteRow(task)
+      reported.judge(task, own, Watermark.NotYet, time * Second, 0L, judgement)
       inSeconds(judgement.watermark)
     }
 

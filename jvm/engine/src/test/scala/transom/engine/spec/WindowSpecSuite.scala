@@ -32,6 +32,9 @@ class WindowSpecSuite extends FunSuite {
     assert(fires(AfterWatermark(late = Some(AfterCount(2))), lateness = 5))
     assert(hours.copy(window = Count(4), trigger = AfterCount(4)).firesOnRows)
     assert(Specs.of(Tumbling(10), ProcessingTime).firesOnRows)
+    // Each row may move the watermark of its substream.
+    assert(!hours.copy(time = Some(policy)).firesOnRows)
+    assert(hours.copy(time = Some(policy.copy(overColumns = Seq(2)))).firesOnRows)
   }
 
   test("EveryBatch cannot be nested in another trigger") {

@@ -8,7 +8,7 @@ import org.apache.spark.sql.transom.planned.WindowOperatorPlan
 import org.apache.spark.util.VersionUtils
 
 import transom.engine.firing.EveryBatch
-import transom.engine.spec.{Layout, Punctuated}
+import transom.engine.spec.{Layout, Punctuated, TimePolicy}
 
 /** Says which operators run in queries with the real-time trigger. */
 object RealTime {
@@ -88,21 +88,26 @@ object RealTime {
       "Spark runs no Python functions in this mode",
       "Use agg() with SQL functions")
     refuse(
-      spec.idleTimeout.isDefined,
-      "idle_timeout=",
-      "it waits for all sources together",
-      "Use TimePolicy(idle_partition=), which waits for each source")
-    refuse(
       spec.watermarks,
       "with_watermarks()",
       "the tasks of the operator reach a watermark one after the other",
       "Use the ends of the windows that arrive")
     spec.policy.foreach { policy =>
+      // The operator of a key group judges the rows of substreams, which come in their order.
+      if (policy.overColumns.nonEmpty)
+        refuse(
+          policy.late.isDefined,
+          "TimePolicy(over=) with late=",
+          "the latest arrival of all sources moves the watermark of each substream",
+          "Leave out late= or over=")
+      else checkOfSources(policy)
       refuse(
-        policy.overColumns.nonEmpty,
-        "TimePolicy(over=)",
-        "each substream has a watermark of its own",
-        "Send each substream to a partition of its own")
+        policy.arrivalColumn.isEmpty && (policy.early.isDefined || policy.late.isDefined),
+        "an early or late rule without TimePolicy(arrival=)",
+        "a batch lasts for minutes, and its time would be the arrival of all its rows",
+        "Name the column with the arrival, such as Kafka's timestamp")
+    }
+    def checkOfSources(policy: TimePolicy): Unit = {
       refuse(
         policy.partitions.nonEmpty,
         "TimePolicy(partitions=)",
@@ -117,17 +122,12 @@ object RealTime {
         policy.advance.isInstanceOf[Punctuated],
         "Punctuated()",
         "the watermark follows the latest time of a source",
-        "Use TimePolicy(out_of_order=)")
+        "Use TimePolicy(out_of_order=), or over=")
       refuse(
         policy.advance.periodic.flatMap(_.rows).exists(_ > 1),
         "Periodic() of several rows",
         "each batch would count anew",
-        "Use Periodic(every=), or leave it out")
-      refuse(
-        policy.arrivalColumn.isEmpty && (policy.early.isDefined || policy.late.isDefined),
-        "an early or late rule without TimePolicy(arrival=)",
-        "a batch lasts for minutes, and its time would be the arrival of all its rows",
-        "Name the column with the arrival, such as Kafka's timestamp")
+        "Use Periodic(every=) or over=, or leave it out")
     }
   }
 }

@@ -298,6 +298,7 @@ abstract class WindowMapSide(plan: MapSidePlan) extends MapSide(plan.operatorPla
       case None => addJudged(row)
       case Some(reason) =>
         counts.add(RowCounts.In)
+        lateWatermark = Watermark.NotYet
         refuse(row, reason, None)
     }
 
@@ -354,11 +355,15 @@ abstract class WindowMapSide(plan: MapSidePlan) extends MapSide(plan.operatorPla
       time: Option[Long]): Unit = {
     if (rowLog != null)
       rowLog.dropped(reason.name, time, operatorPlan.convention.watermarkOut(lateWatermark))
-    if (operatorPlan.deadLetters) {
-      readKey(row)
+    if (operatorPlan.deadLetters)
       out = Iterator.single(
-        encoder.deadLetter(groupOfKey, reason, time, lateWatermark, toInput(row).getBytes))
-    }
+        encoder.deadLetter(groupOf(row), reason, time, lateWatermark, toInput(row).getBytes))
+  }
+
+  /** The key group of a row. */
+  protected def groupOf(row: InternalRow): Int = {
+    readKey(row)
+    groupOfKey
   }
 
   /** Points `key` at the key of a row. */
@@ -511,17 +516,15 @@ private final class RowMapSide(plan: MapSidePlan) extends WindowMapSide(plan) {
 /** Sends rows to the key group of their substream, in chunks that keep the order of arrival. The
   * operator judges the rows.
   *
-  * Sends the latest arrival of the task to all key groups, because it moves the watermarks of all
-  * substreams.
+  * With a late rule, sends the latest arrival of the task to all key groups, because it moves the
+  * watermarks of all substreams.
   */
 private final class SubstreamMapSide(plan: MapSidePlan) extends WindowMapSide(plan) {
   import plan.{input, operatorPlan}
 
   private val substreams = operatorPlan.substreams.get
   private val arrivalAt = positionOf(substreams.arrival)
-  private val isKey = substreams.keys.length == operatorPlan.keys.length
-  private val toSubstream =
-    UnsafeProjection.create(substreams.keys.map(operatorPlan.keys), input)
+  private val toSubstream = UnsafeProjection.create(operatorPlan.grouping, input)
   private val chunks =
     new OrderedChunks(operatorPlan.order, movesArrival = false, input, limits.payload, encoder)
   private val byGroup = Array.tabulate(operatorPlan.keyGroups)(chunks.chunkOf)
@@ -531,7 +534,7 @@ private final class SubstreamMapSide(plan: MapSidePlan) extends WindowMapSide(pl
   override protected def add(row: InternalRow, time: Long): Unit = {
     latest = math.max(latest, row.getLong(arrivalAt))
     readKey(row)
-    val chunk = byGroup(if (isKey) groupOfKey else groupOfSubstream(row))
+    val chunk = byGroup(groupOf(row))
     val sent = chunk.start(row)
     if (sent != null) out = Iterator.single(sent)
     chunk.rows.add(
@@ -543,7 +546,7 @@ private final class SubstreamMapSide(plan: MapSidePlan) extends WindowMapSide(pl
       None)
   }
 
-  private def groupOfSubstream(row: InternalRow): Int = {
+  override protected def groupOf(row: InternalRow): Int = {
     UnsafeRows.bytesOf(toSubstream(row), substream)
     KeyGroups.groupOf(KeyGroups.hash(substream), operatorPlan.keyGroups)
   }
@@ -552,7 +555,7 @@ private final class SubstreamMapSide(plan: MapSidePlan) extends WindowMapSide(pl
     byGroup.iterator.filterNot(_.rows.isEmpty).map(_.encoded()) ++ latestArrivals
 
   private def latestArrivals: Iterator[InternalRow] =
-    if (latest == Watermark.NotYet) Iterator.empty
+    if (substreams.policy.late.isEmpty || latest == Watermark.NotYet) Iterator.empty
     else byGroup.indices.iterator.map(encoder.latestArrival(_, latest))
 }
 

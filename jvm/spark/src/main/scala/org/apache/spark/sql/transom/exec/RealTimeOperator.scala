@@ -198,10 +198,12 @@ private object RealTimeOperator {
       watermarkSource = None)
   }
 
-  /** The policy that judges rows. Event time is a policy whose watermark trails the latest time
-    * of the source; windows decide what becomes of a row behind it.
+  /** The policy that judges rows by the watermarks of their sources. Event time is a policy whose
+    * watermark trails the latest time of the source; windows decide what becomes of a row behind
+    * it. The operator of a key group judges the rows of substreams.
     */
   private def policyOf(input: Input): Option[TimePolicy] = input.operatorPlan.spec.time match {
+    case _ if input.operatorPlan.substreams.isDefined => None
     case Some(policy: TimePolicy) => Some(policy)
     case Some(EventTime(column, _)) =>
       Some(

@@ -79,6 +79,9 @@ final case class WindowOperatorPlan(
 
   def keyGroups: Int = spec.keyGroups
 
+  /** The columns that decide in which key group a row is: the substream, or the key. */
+  def grouping: Seq[Attribute] = substreams.fold(keys)(_.keys.map(keys))
+
   def deadLetters: Boolean = spec.deadLetters
 
   /** Whether late rows are emitted. */

@@ -13,8 +13,8 @@ import org.apache.spark.sql.transom.exchange.{ExchangeEncoder, ExchangeFormat, M
 import org.apache.spark.sql.transom.planned.{JudgementColumns, TaskLimits}
 import org.apache.spark.sql.transom.task.{KeyGroupTask, SparkKeyGroupState, WindowTasks}
 
-import transom.engine.judge.{Judgement, ReportedWatermarks, TimePolicyLogic}
-import transom.engine.runtime.{GroupInput, KeyGroupOperator, OpenStarts, Pulled, RowRules}
+import transom.engine.judge.{Judgement, ReportedWatermarks}
+import transom.engine.runtime._
 import transom.engine.state.{HeapState, KeyGroups}
 import transom.engine.time.{Advance, Watermark}
 
@@ -68,12 +68,13 @@ private final class RealTimeTask(tasks: SourceTasks, heap: HeapState) {
   private val task: KeyGroupTask = WindowTasks(operatorPlan).create()
   private val state = task.storeOf(heap)
   private val reported = heap.map("reported_watermarks")
+  private val input = heap.value("reported_input")
   private val awaiting = heap.map("awaiting")
   private lazy val groups = new TaskGroups(TaskContext.getPartitionId(), tasks)
-  // None if windows follow no watermark.
+  // None if windows do not follow the watermarks of sources.
   private lazy val sources = tasks.policy.map { policy =>
     heap.open(groups.first)
-    new ReportedWatermarks(new TimePolicyLogic(policy), reported, policy.idlePartitionUs)
+    new ReportedWatermarks(policy, operatorPlan.spec, reported, input)
   }
   private lazy val mapSide =
     new MapSidePlan(operatorPlan, tasks.input, Watermark.NotYet).create()
@@ -97,32 +98,39 @@ private final class RealTimeTask(tasks: SourceTasks, heap: HeapState) {
 
   /** Handles a message. Exhaust the results before the next call. */
   def handle(message: InternalRow): Iterator[InternalRow] = {
-    val number = message.getInt(SourceMessage.Task)
-    val watermark = message.getLong(SourceMessage.Watermark)
-    val arrival = message.getLong(SourceMessage.Arrival)
+    def advances = sources.exists(
+      _.advance(
+        message.getInt(SourceMessage.Task),
+        message.getLong(SourceMessage.Watermark),
+        message.getLong(SourceMessage.Arrival)))
     if (!hasBegun) begin()
     cameAtMs = message.getLong(SourceMessage.Clock)
     val isDue = message.getInt(SourceMessage.Kind) match {
       case SourceMessage.Row =>
-        val bytes = message.getBinary(SourceMessage.Payload)
-        row.pointTo(bytes, bytes.length)
-        sources.foreach(judge(_, number, watermark, arrival))
+        judge(message)
         groups.add(mapSide.push(row))
         firesOnRows || groups.areFull
+      case SourceMessage.Seen =>
+        judge(message)
+        false
       case SourceMessage.Begin =>
         val begun = sources.exists(_.begin(message.getInt(SourceMessage.Tasks)))
         val identified = !message.isNullAt(SourceMessage.Source) && sources.exists(
-          _.identify(number, message.getUTF8String(SourceMessage.Source).getBytes))
+          _.identify(
+            message.getInt(SourceMessage.Task),
+            message.getUTF8String(SourceMessage.Source).getBytes))
         begun || identified
-      case SourceMessage.Advanced => sources.exists(_.advance(number, watermark, arrival))
+      case SourceMessage.Advanced => advances
       case SourceMessage.Tick =>
         // After the end of the batch the state is written, and the next batch has ticks too.
-        hasTicked = operatorPlan.spec.needsClock && !hasEnded
-        sources.exists(_.tick(cameAtMs * 1000L)) && !hasEnded || hasTicked
+        !hasEnded && {
+          hasTicked = operatorPlan.spec.needsClock
+          sources.exists(_.tick(cameAtMs * 1000L)) || hasTicked
+        }
       case SourceMessage.End =>
         ended += 1
         hasEnded = ended == message.getInt(SourceMessage.Tasks)
-        sources.exists(_.advance(number, watermark, arrival)) || hasEnded
+        advances || hasEnded
     }
     val results: Iterator[InternalRow] = if (isDue) fire().map(result) else Pulled.none
     if (isSaved || !hasEnded) results
@@ -138,19 +146,27 @@ private final class RealTimeTask(tasks: SourceTasks, heap: HeapState) {
     output
   }
 
-  /** Judges the current row, and writes the judgement into it. */
-  private def judge(
-      sources: ReportedWatermarks,
-      task: Int,
-      watermark: Long,
-      arrival: Long): Unit = {
-    columns.pointTo(row)
-    if (RowRules.problemOfTime(columns).isEmpty) {
-      sources.judge(task, watermark, arrival, columns.time, columns.arrival, judgement)
-      // A dropped row keeps its own time, for its dead letter.
-      if (judgement.dropped == null) row.setLong(timeAt, judgement.time)
-      row.setLong(watermarkAt, judgement.watermark)
-      row.setLong(watermarkAt + 1, judgement.code)
+  /** Makes the row of a message the current one, judges it, and writes the judgement into it. */
+  private def judge(message: InternalRow): Unit = {
+    val bytes = message.getBinary(SourceMessage.Payload)
+    row.pointTo(bytes, bytes.length)
+    sources.foreach { sources =>
+      val task = message.getInt(SourceMessage.Task)
+      sources.noteRow(task)
+      columns.pointTo(row)
+      if (RowRules.problemOfTime(columns).isEmpty) {
+        sources.judge(
+          task,
+          message.getLong(SourceMessage.Watermark),
+          message.getLong(SourceMessage.Arrival),
+          columns.time,
+          columns.arrival,
+          judgement)
+        // A dropped row keeps its own time, for its dead letter.
+        if (judgement.dropped == null) row.setLong(timeAt, judgement.time)
+        row.setLong(watermarkAt, judgement.watermark)
+        row.setLong(watermarkAt + 1, judgement.code)
+      }
     }
   }
 
@@ -174,7 +190,8 @@ private final class RealTimeTask(tasks: SourceTasks, heap: HeapState) {
     val nowMs = System.currentTimeMillis()
     val watermark = sources.fold(Watermark.NotYet)(_.watermark)
     val reached = convention.watermarkIn(watermark)
-    val advance = Advance(fired, reached, reached)
+    val byRows = sources.fold(reached)(of => convention.watermarkIn(of.watermarkByRows))
+    val advance = Advance(fired, reached, math.max(fired, byRows))
     groups.add(mapSide.drain())
     mapSide.startAfter(reached)
     fired = reached
@@ -210,7 +227,11 @@ private final class RealTimeTask(tasks: SourceTasks, heap: HeapState) {
       }
     }
     heap.open(groups.first)
-    sources.foreach(_.save())
+    sources.foreach { sources =>
+      sources.save()
+      // All tasks close the windows of a silent input, and one of them counts.
+      if (groups.first == 0) report.counts.add(RowCounts.IdleCloses, sources.idleCloses)
+    }
     val held = heap.heldBytes
     heap.flush()
     report.counts.add(mapSide.counts.bytes)

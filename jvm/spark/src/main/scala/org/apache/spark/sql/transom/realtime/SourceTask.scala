@@ -11,7 +11,7 @@ import org.apache.spark.sql.transom.planned.{KeyedLayout, SliceLayout, WindowOpe
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
-import transom.engine.judge.{Judgement, SourceWatermark, TimePolicyLogic}
+import transom.engine.judge.{Judgement, SeenRows, SourceWatermark, TimePolicyLogic}
 import transom.engine.runtime.RowRules
 import transom.engine.spec.TimePolicy
 import transom.engine.state.{ByteRange, KeyGroups}
@@ -30,7 +30,7 @@ import transom.engine.window.{GridSlices, RowContext, SessionSlices}
   * arrival    the latest arrival by the rows of this batch, if a time policy needs it; microseconds
   *            since 1970
   * clock      the wall clock when the task sent the message, milliseconds since 1970
-  * payload    the bytes of a row; null in other messages
+  * payload    the bytes of a row, in rows and `Seen`; null in other messages
   * }}}
   *
   * A row goes to its key group. The other messages go to the first key group of each task of the
@@ -64,6 +64,9 @@ object SourceMessage {
   /** The wall clock has ticked. */
   final val Tick = 4
 
+  /** A row by which all tasks see that its source is not silent, or in which windows it is. */
+  final val Seen = 5
+
   val schema: StructType = new StructType()
     .add("group", IntegerType, nullable = false)
     .add("kind", IntegerType, nullable = false)
@@ -85,7 +88,8 @@ object SourceMessage {
   * @param source
   *   the column that identifies the source of a row; none if the number of the task does
   * @param policy
-  *   judges the rows of a source; none if the windows follow the wall clock
+  *   judges the rows of a source; none if the windows follow the wall clock, or the watermarks of
+  *   substreams, which the operator of a key group keeps
   * @param arrival
   *   the arrival time of a row, in microseconds since 1970, if the policy needs it
   * @param partitions
@@ -150,7 +154,7 @@ private final class SourceTask(tasks: SourceTasks, rows: Iterator[InternalRow])
     extends AbstractIterator[InternalRow] {
   import tasks._
 
-  private val toKey = UnsafeProjection.create(operatorPlan.keys, input)
+  private val toKey = UnsafeProjection.create(operatorPlan.grouping, input)
   private val columns = tasks.ruled
   private val sourceAt = source.fold(-1)(column => input.indexWhere(_.exprId == column.exprId))
   private val logic = policy.map(new TimePolicyLogic(_)).orNull
@@ -176,8 +180,11 @@ private final class SourceTask(tasks: SourceTasks, rows: Iterator[InternalRow])
   private var stretch = Option.empty[Long]
   private var compared = Watermark.NotYet
   private var hasEnded = false
-  // The row that follows the message about its source.
-  private var waiting: InternalRow = _
+  // The row that follows the messages about it.
+  private var row: InternalRow = _
+  private var isForAll = false
+  // Null if the windows depend on no silence.
+  private val seen = SeenRows.of(operatorPlan.spec).orNull
 
   // How many tasks of the operator have not received the current message.
   private var toSend = 0
@@ -190,23 +197,29 @@ private final class SourceTask(tasks: SourceTasks, rows: Iterator[InternalRow])
       toSend -= 1
       message.setInt(SourceMessage.Group, KeyGroups.idOf(toSend))
       message
-    } else if (waiting != null) {
-      val row = waiting
-      waiting = null
-      ofRow(row)
+    } else if (row != null) {
+      if (id == null) {
+        id = row.getUTF8String(sourceAt).clone()
+        send(SourceMessage.Begin)
+        next()
+      } else if (isForAll) {
+        isForAll = false
+        send(SourceMessage.Seen)
+        message.update(SourceMessage.Payload, row.asInstanceOf[UnsafeRow].getBytes)
+        next()
+      } else {
+        val last = row
+        row = null
+        ofRow(last)
+      }
     } else if (advances()) {
       stretch = Some(stretchOf(watermark))
       send(SourceMessage.Advanced)
       next()
     } else if (rows.hasNext) {
-      val row = rows.next()
-      if (id != null) ofRow(row)
-      else {
-        id = row.getUTF8String(sourceAt).clone()
-        waiting = row
-        send(SourceMessage.Begin)
-        next()
-      }
+      row = rows.next()
+      isForAll = seen != null && seen.isSeen(timeOf(row), System.currentTimeMillis())
+      next()
     } else if (!hasEnded) {
       hasEnded = true
       send(SourceMessage.End)
@@ -231,6 +244,11 @@ private final class SourceTask(tasks: SourceTasks, rows: Iterator[InternalRow])
     message.setLong(SourceMessage.Clock, System.currentTimeMillis())
     message.update(SourceMessage.Payload, null)
     toSend = receivers
+  }
+
+  private def timeOf(row: InternalRow): Long = {
+    columns.pointTo(row)
+    if (RowRules.problemOfTime(columns).isEmpty) columns.time else RowContext.NoTime
   }
 
   private def watermark: Long = if (logic == null) Watermark.NotYet else logic.watermarkOf(own)
