@@ -78,9 +78,12 @@ class RealTimeQuery:
         self._results = pipeline(rows.select("r.*"))
         self._sent = [0] * partitions
         self._query: Any = None
+        self._ended: list[StreamingQueryProgress] = []
 
     def start(self, batch: str = BATCH) -> None:
         """Start the query, from its checkpoint if it has run before."""
+        if self._query is not None:
+            self._ended += self.progress
         manager = self._spark._jsparkSession.streams()
         streaming = self._jvm.org.apache.spark.sql.streaming
         none = self._jvm.scala.Option.empty()
@@ -167,8 +170,8 @@ class RealTimeQuery:
 
     @property
     def outcome(self) -> Outcome:
-        """The results and the late rows so far."""
-        return outcome_of({0: self.rows})
+        """The results and the late rows so far, and the progress of all batches that have ended."""
+        return outcome_of({0: self.rows}, self._ended + self.progress)
 
 
 @contextmanager

@@ -1,7 +1,10 @@
 package org.apache.spark.sql.transom.canary
 
-import org.apache.spark.SPARK_VERSION
+import scala.util.Try
+
+import org.apache.spark.{SPARK_VERSION, TaskContext}
 import org.apache.spark.sql.{DataFrame, Encoders, ForeachWriter, Row}
+import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.statefulprocessor.ImplicitGroupingKeyTracker
 import org.apache.spark.sql.execution.streaming.runtime.StreamingQueryWrapper
 import org.apache.spark.sql.execution.streaming.sources.LowLatencyMemoryStream
 import org.apache.spark.sql.streaming._
@@ -95,6 +98,16 @@ class RealTimeSuite extends CanarySuite {
   }
 
   canary(
+    "In Real-Time Mode, Spark commits the state of a batch before it closes the processor. What " +
+      "the processor writes when it is closed is lost.",
+    "RealTimeProcessor.scala") {
+    run(rows => grouped(rows, new WritesAtClose), Seq(1L), Seq(2L)): Unit
+    val found = Journal.all.map(_._2)
+    assert(found.contains("closed"), found)
+    assertEquals(found.toSet - "closed", Set("empty"))
+  }
+
+  canary(
     "In Real-Time Mode, the rows that a task sends to another arrive in their order.",
     "SourceTask.scala",
     "RealTimeProcessor.scala") {
@@ -150,6 +163,32 @@ private object RealTimeSuite {
         timerValues: TimerValues): Iterator[Long] = {
       rows.foreach { case (_, n) => Journal.add(n.toString) }
       Iterator.empty
+    }
+  }
+
+  /** Writes the state when it is closed, and notes what it finds there with each number. */
+  final class WritesAtClose extends NumberProcessor {
+    @transient private var stored: ValueState[Long] = _
+
+    override def init(outputMode: OutputMode, timeMode: TimeMode): Unit =
+      stored = getHandle.getValueState("written", Encoders.scalaLong, TTLConfig.NONE)
+
+    override def handleInputRows(
+        group: Int,
+        rows: Iterator[(Int, Long)],
+        timerValues: TimerValues): Iterator[Long] = {
+      rows.foreach(_ => Journal.add(if (stored.exists()) "written" else "empty"))
+      Iterator.empty
+    }
+
+    // The driver has an instance too, which it closes outside of any task.
+    override def close(): Unit = if (TaskContext.get() != null) {
+      Journal.add("closed")
+      (0 until Groups).foreach { group =>
+        ImplicitGroupingKeyTracker.setImplicitKey(group)
+        // Some version of Spark may refuse the write.
+        Try(stored.update(1L))
+      }
     }
   }
 
