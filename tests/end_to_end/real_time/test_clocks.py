@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 
 import transom
 from tests.end_to_end.support.clocked import bounds, instant, seconds
+from tests.end_to_end.support.queries import Outcome
 from tests.end_to_end.support.real_time import (
     LONG_BATCH,
     Pipeline,
@@ -36,7 +37,8 @@ def tens_of(time: transom.EventTime | transom.TimePolicy | transom.ProcessingTim
     return tens
 
 
-def of_kind(rows: list[Row], tag: str) -> list[Row]:
+def of_kind(outcome: Outcome, tag: str) -> list[Row]:
+    rows = [row for step in outcome.by_batch.values() for row in step]
     return [row[tag] for row in rows if row["tag"] == tag]
 
 
@@ -48,7 +50,7 @@ def test_a_policy_drops_rows_by_their_source(spark: SparkSession, tmp_path: Path
     outcome = run_real_time(spark, tens_of(policy), SCHEMA, [first, second], tmp_path, restart=True)
     (fired,) = outcome.results
     assert (bounds(fired), fired["values"]) == ((0, 10), [1, 3, 4, 7])
-    dropped = of_kind(outcome.by_batch[0], "dead_letters")
+    dropped = of_kind(outcome, "dead_letters")
     assert sorted(row["row"]["value"] for row in dropped) == [2, 5]
     assert {row["reason"] for row in dropped} == {"out_of_order"}
 
@@ -65,7 +67,7 @@ def test_a_policy_moves_rows_by_their_arrival(spark: SparkSession, tmp_path: Pat
     outcome = run_real_time(spark, tens_of(policy), SCHEMA, [[rows]], tmp_path)
     found = [(bounds(row), row["values"]) for row in outcome.results]
     assert sorted(found) == [((0, 10), [1]), ((10, 20), [2])]
-    dropped = of_kind(outcome.by_batch[0], "dead_letters")
+    dropped = of_kind(outcome, "dead_letters")
     assert [row["row"]["value"] for row in dropped] == [3]
 
 

@@ -11,7 +11,7 @@ import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,15 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.types import (
+    ArrayType,
+    DataType,
+    DayTimeIntervalType,
+    StructType,
+    TimestampType,
+)
 
-from tests.end_to_end.support.queries import Outcome, outcome_of
+from tests.end_to_end.support.queries import Outcome, outcome_of, parse_schema
 from tests.end_to_end.support.sessions import settings
 
 Pipeline = Callable[[DataFrame], DataFrame]
@@ -73,10 +80,13 @@ class RealTimeQuery:
             spark._jsparkSession, partitions, encoder
         )
         self._sink = sources.ContinuousMemorySink()
-        self._names = [column.split()[0] for column in schema.split(",")]
-        rows = DataFrame(self._source.toDF(), spark).select(F.from_json("value", schema).alias("r"))
+        self._schema = parse_schema(schema)
+        row = F.from_json("value", self._schema)
+        rows = DataFrame(self._source.toDF(), spark).select(row.alias("r"))
         self._results = pipeline(rows.select("r.*"))
         self._sent = [0] * partitions
+        # How many rows the sink has had when the query was started last.
+        self._before = 0
         self._query: Any = None
         self._ended: list[StreamingQueryProgress] = []
 
@@ -84,6 +94,7 @@ class RealTimeQuery:
         """Start the query, from its checkpoint if it has run before."""
         if self._query is not None:
             self._ended += self.progress
+        self._before = self._received()
         manager = self._spark._jsparkSession.streams()
         streaming = self._jvm.org.apache.spark.sql.streaming
         none = self._jvm.scala.Option.empty()
@@ -106,16 +117,17 @@ class RealTimeQuery:
 
     def add(self, partition: int, rows: Sequence[Values]) -> None:
         """Add rows to a partition of the source."""
-        texts = [
-            json.dumps(dict(zip(self._names, row, strict=True)), default=_text) for row in rows
-        ]
+        texts = [json.dumps(_in_json(row, self._schema)) for row in rows]
         if texts:
             self._source.addData(partition, self._jvm.PythonUtils.toSeq(texts))
             self._sent[partition] += len(texts)
 
     def settle(self) -> None:
-        """Wait until batches that have ended contain all rows."""
+        """Wait until batches that have ended contain all rows, and the sink has their results."""
         self._wait_until(lambda: self._read() == self._sent)
+        # Tasks send results to the sink as messages, which may come after the end of their batch.
+        written = sum(batch.sink.numOutputRows for batch in self.progress)
+        self._wait_until(lambda: self._received() >= self._before + written)
 
     def wait_for(self, results: int, meanwhile: Callable[[], None] = lambda: None) -> None:
         """Wait until the sink has so many results, while the batch runs.
@@ -125,7 +137,7 @@ class RealTimeQuery:
 
         def has_results() -> bool:
             meanwhile()
-            return int(self._sink.allData().size()) >= results
+            return self._received() >= results
 
         self._wait_until(has_results)
 
@@ -142,6 +154,10 @@ class RealTimeQuery:
         progress = self._query.lastProgress
         read = {} if progress is None else json.loads(progress.sources[0].endOffset)
         return [read.get(str(partition), 0) for partition in range(len(self._sent))]
+
+    def _received(self) -> int:
+        """How many rows have reached the sink."""
+        return int(self._sink.allData().size())
 
     def stop(self) -> None:
         """Stop the query. The batch that runs is not committed, but its results are in the sink."""
@@ -212,21 +228,45 @@ def run_real_time(
         Folder of the query.
     restart : bool
         Whether the query stops and starts again after each step.
+
+    Returns
+    -------
+    Outcome
+        The outcome, where each step counts as a batch.
     """
     all_steps = list(steps)
+    by_step: dict[int, list[Row]] = {}
+    progress: list[StreamingQueryProgress] = []
+    seen = 0
     with real_time(spark, pipeline, schema, len(all_steps[0]), checkpoint) as query:
         query.start()
         for number, step in enumerate(all_steps):
             if restart and number > 0:
+                progress += query.progress
                 query.stop()
                 query.start()
             for partition, rows in enumerate(step):
                 query.add(partition, rows)
             query.settle()
-        return query.outcome
+            emitted = query.rows
+            by_step[number] = emitted[seen:]
+            seen = len(emitted)
+        return outcome_of(by_step, [*progress, *query.progress])
 
 
-def _text(value: object) -> str:
-    """A time as JSON has it. The session's time zone is UTC."""
-    assert isinstance(value, datetime)
-    return value.replace(tzinfo=UTC).isoformat()
+def _in_json(value: Any, kind: DataType) -> Any:
+    """A value in the form in which Spark reads its type from JSON. The time zone is UTC."""
+    if value is None:
+        return None
+    match kind:
+        case StructType():
+            fields = zip(kind.fields, value, strict=True)
+            return {field.name: _in_json(part, field.dataType) for field, part in fields}
+        case ArrayType():
+            return [_in_json(part, kind.elementType) for part in value]
+        case TimestampType():
+            return value.replace(tzinfo=UTC).isoformat()
+        case DayTimeIntervalType():
+            # Python writes the hours, minutes and seconds as Spark reads them.
+            return f"{value.days} {value - timedelta(days=value.days)}"
+    return value
