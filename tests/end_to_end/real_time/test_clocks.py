@@ -6,6 +6,7 @@ import time
 from datetime import UTC, timedelta
 from pathlib import Path
 
+import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
@@ -24,7 +25,7 @@ SCHEMA = "key string, time timestamp, arrival timestamp, value int"
 TEN = transom.Tumbling("10 seconds")
 
 
-def at(*rows: tuple[str, float, float, int]) -> list[Values]:
+def at(*rows: tuple[str | None, float, float, int]) -> list[Values]:
     """Rows of a key, a time and an arrival in seconds, and a value."""
     return [(key, instant(time), instant(arrival), value) for key, time, arrival, value in rows]
 
@@ -85,6 +86,41 @@ def test_a_substream_counts_its_rows_across_restarts(spark: SparkSession, tmp_pa
     steps = [[at(("a", 1, 0, 1))], [at(("a", 30, 0, 2))], [at(("a", 60, 0, 3))]]
     outcome = run_real_time(spark, tens_of(policy), SCHEMA, steps, tmp_path, restart=True)
     assert [(bounds(row), row["values"]) for row in outcome.results] == [((0, 10), [1])]
+
+
+@pytest.mark.parametrize(
+    "time",
+    [
+        transom.EventTime("time", delay="0 seconds"),
+        transom.TimePolicy("time", out_of_order=transom.Drop("2 seconds")),
+    ],
+    ids=["event time", "a policy"],
+)
+def test_a_row_whose_key_fails_is_a_dead_letter_and_moves_no_watermark(
+    spark: SparkSession, tmp_path: Path, time: transom.EventTime | transom.TimePolicy
+) -> None:
+    def by_number(rows: DataFrame) -> DataFrame:
+        stream = transom.stream(rows, time=time).key_by(F.expr("CAST(key AS INT) AS number"))
+        windows = stream.window(TEN).with_dead_letters()
+        return windows.agg(values=F.sort_array(F.collect_list("value")))
+
+    # The third row is out of order too. The row that fires the window comes after all others.
+    rows = at(
+        ("1", 1, 0, 1),
+        ("x", 30, 0, 2),
+        ("x", -9, 0, 3),
+        (None, 2, 0, 4),
+        ("1", 3, 0, 5),
+        ("1", 40, 0, 6),
+    )
+    outcome = run_real_time(spark, by_number, SCHEMA, [[rows]], tmp_path)
+    found = [(row["number"], bounds(row), row["values"]) for row in of_kind(outcome, "results")]
+    assert sorted(found, key=str) == [(1, (0, 10), [1, 5]), (None, (0, 10), [4])]
+    letters = [(row["row"]["value"], row["reason"]) for row in of_kind(outcome, "dead_letters")]
+    assert sorted(letters) == [(2, "key_failed"), (3, "key_failed")]
+    counts = outcome.observed()
+    assert counts["transom_rows_with_failed_keys"] == 2
+    assert counts["transom_rows_dropped"] == counts["transom_rows_out_of_order"] == 0
 
 
 def test_windows_do_not_wait_for_a_silent_source(spark: SparkSession, tmp_path: Path) -> None:

@@ -141,13 +141,15 @@ private object RealTimeOperator {
         stage.plan.partition.foreach(column => checkPartition(name, read(column), stage.child))
         val arrival =
           Option.when(stage.plan.policy.arrivalColumn.isDefined)(stage.plan.arrival)
-        val ofArrival = arrival.map(column => read(column) -> column)
+        // The operator itself sets rows aside whose key has failed, as no stage runs before it.
+        val keyFailed = stage.plan.keyFailed
+        val ofStageOnly = (arrival ++ keyFailed).map(column => read(column) -> column)
         Input(
           processor,
           mapSide.operatorId,
-          operatorPlan,
+          operatorPlan.copy(keyFailed = keyFailed),
           stage.child,
-          columns ++ ofArrival,
+          columns ++ ofStageOnly,
           arrival)
     }
     if (OperatorNode.allIn(input.rows).nonEmpty)

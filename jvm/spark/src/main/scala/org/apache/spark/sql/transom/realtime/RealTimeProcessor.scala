@@ -154,7 +154,8 @@ private final class RealTimeTask(tasks: SourceTasks, heap: HeapState) {
       val task = message.getInt(SourceMessage.Task)
       sources.noteRow(task)
       columns.pointTo(row)
-      if (RowRules.problemOfTime(columns).isEmpty) {
+      if (columns.hasFailedKey) row.setLong(watermarkAt, Watermark.NotYet)
+      else if (RowRules.problemOfTime(columns).isEmpty) {
         sources.judge(
           task,
           message.getLong(SourceMessage.Watermark),

@@ -248,8 +248,12 @@ private final class SourceTask(tasks: SourceTasks, rows: Iterator[InternalRow])
 
   private def timeOf(row: InternalRow): Long = {
     columns.pointTo(row)
-    if (RowRules.problemOfTime(columns).isEmpty) columns.time else RowContext.NoTime
+    if (hasTime) columns.time else RowContext.NoTime
   }
+
+  /** Whether the row to which `columns` points has a time that moves the watermark. */
+  private def hasTime: Boolean =
+    RowRules.problemOfTime(columns).isEmpty && !columns.hasFailedKey
 
   private def watermark: Long = if (logic == null) Watermark.NotYet else logic.watermarkOf(own)
 
@@ -265,7 +269,7 @@ private final class SourceTask(tasks: SourceTasks, rows: Iterator[InternalRow])
     message.update(SourceMessage.Payload, row.asInstanceOf[UnsafeRow].getBytes)
     if (logic != null) {
       columns.pointTo(row)
-      if (RowRules.problemOfTime(columns).isEmpty && !columns.hasFailedKey)
+      if (hasTime)
         logic.judge(own, columns.time, columns.arrival, RowContext.NoEnd, judgement)
     }
     message
