@@ -152,11 +152,12 @@ test-e2e: $(READY) $(JAR) $(CRASHING) ## Run the tests that start real queries, 
 test-connect: $(READY) $(JAR) $(CRASHING) ## Run a part of the end-to-end tests in a Spark Connect session
 	SPARK_REMOTE='local[2]' $(BIN)/pytest --numprocesses 2 --dist loadfile $(CONNECTED)
 
-test-real-time: ## Run queries in Real-Time Mode, which needs PySpark 4.3
+test-real-time: ## Run queries and test vectors in Real-Time Mode, which needs PySpark 4.3
 	@$(MAKE) --no-print-directory SPARK=4.3 run-real-time
 
 run-real-time: $(READY) $(JAR) $(CRASHING)
 	$(BIN)/pytest tests/end_to_end/real_time
+	$(BIN)/python -m tests.conformance.run "$(VECTORS)" real-time
 
 KILLS ?= 100
 
@@ -198,7 +199,7 @@ spec-check: $(READY) ## Check that both languages read the message alike (so do 
 	$(BIN)/pytest tests/python/test_spec_cases.py tests/python/test_exclusions.py
 	./sbt "engine/testOnly transom.engine.spec.* *.WindowsSuite" "spark/testOnly org.apache.spark.sql.transom.message.SpecCasesSuite"
 
-conformance: $(READY) $(JAR) $(CRASHING) ## Run test vectors [VECTORS=folder] [LEVEL=engine|query|sql|all]
+conformance: $(READY) $(JAR) $(CRASHING) ## Run test vectors [VECTORS=folder] [LEVEL=engine|query|sql|all, or real-time with SPARK=4.3]
 	$(BIN)/python -m tests.conformance.run "$(VECTORS)" "$(LEVEL)"
 
 demo: $(READY) $(JAR) ## Replay a year of flights through windows

@@ -1,8 +1,10 @@
 """Runs the vectors of a folder at one level or at all.
 
-``python -m tests.conformance.run FOLDER engine|query|sql|all`` prints a line for each failure and
-each skipped vector, then the counts. The level "engine" runs the engine alone, "query" runs queries
-in Python, and "sql" runs queries in SQL. The exit code is 1 if a vector failed.
+``python -m tests.conformance.run FOLDER engine|query|sql|real-time|all`` prints a line for each
+failure and each skipped vector, then the counts. The level "engine" runs the engine alone, "query"
+runs queries in Python, and "sql" runs queries in SQL. "all" means these three. The level
+"real-time" runs queries in Real-Time Mode, which needs PySpark 4.3. The exit code is 1 if a vector
+failed.
 """
 
 import argparse
@@ -11,6 +13,7 @@ import sys
 from pathlib import Path
 
 LEVELS = ("engine", "query", "sql")
+REAL_TIME = "real-time"
 
 
 def command(level: str, vectors: Path) -> list[str]:
@@ -39,7 +42,7 @@ def main() -> int:
     """Run the levels on the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("vectors", type=Path)
-    parser.add_argument("level", choices=[*LEVELS, "all"])
+    parser.add_argument("level", choices=[*LEVELS, REAL_TIME, "all"])
     arguments = parser.parse_args()
     vectors = arguments.vectors.resolve()
     if not vectors.is_dir():

@@ -17,7 +17,7 @@ from tests.end_to_end.conformance.finished import window_of
 from tests.end_to_end.conformance.languages import Language
 from tests.end_to_end.conformance.outcomes import difference
 from tests.end_to_end.support.clocked import START
-from tests.end_to_end.support.queries import run_stream
+from tests.end_to_end.support.queries import Outcome, run_stream
 from tests.end_to_end.support.wall_clock import run_dated
 
 # The lateness of a vector that gives none.
@@ -61,15 +61,16 @@ def rows_of(vector: Json) -> Table:
     )
 
 
-def windowed(vector: Json, rows: DataFrame, language: Language) -> DataFrame:
+def windowed(
+    vector: Json, rows: DataFrame, language: Language, *, in_real_time: bool = False
+) -> DataFrame:
     """The query of a vector. In Atlas, the watermark is the largest time."""
     settings = vector["policy"]
     on_clock = is_on_clock(vector)
     time = transom.ProcessingTime() if on_clock else transom.TimePolicy("event_time")
     failing = F.expr("CASE WHEN fails THEN raise_error('no key') ELSE key END")
-    keyed = transom.stream(rows, time=time, order=() if on_clock else "place").key_by(
-        failing.alias("partition")
-    )
+    order = () if on_clock or in_real_time else "place"
+    keyed = transom.stream(rows, time=time, order=order).key_by(failing.alias("partition"))
     windows = keyed.window(
         transom.Session(
             milliseconds(vector["windows"], "gap"), inclusive=False, late_start="reject"
@@ -91,24 +92,13 @@ def windowed(vector: Json, rows: DataFrame, language: Language) -> DataFrame:
 def problem_of_batches(spark: SparkSession, vector: Json, language: Language) -> str | None:
     """Run a vector whose input does not depend on the wall clock."""
     rows, expected = rows_of(vector), vector["expected"]
-    seqs = rows.column("seq")
 
     def pipeline(read: DataFrame) -> DataFrame:
         return windowed(vector, read, language)
 
     for way, batches in rows.cuts(vector["id"]).items():
-        given = run_stream(spark, pipeline, rows.schema, batches).by_batch
-        tagged = [row for batch in given.values() for row in batch]
-        by_row = way == "row by row"
-        results = (
-            [result for n, batch in given.items() for result in results_of(batch, seqs[n])]
-            if by_row
-            else results_of(tagged)
-        )
-        wanted = [wanted_of(output, dated=by_row) for output in expected["outputs"]]
-        if found := difference(f"results {way}", wanted, results):
-            return found
-        if found := problem_of_late_rows(vector, way, tagged):
+        outcome = run_stream(spark, pipeline, rows.schema, batches)
+        if found := problem_of_outcome(vector, way, outcome):
             return found
     # Windows that are open close at the end of a static input.
     static = pipeline(spark.createDataFrame(rows.rows[::-1], rows.schema).repartition(3)).collect()
@@ -117,6 +107,23 @@ def problem_of_batches(spark: SparkSession, vector: Json, language: Language) ->
     return difference(
         "results of a static DataFrame", wanted, results_of(static)
     ) or problem_of_late_rows(vector, "of a static DataFrame", static)
+
+
+def problem_of_outcome(vector: Json, way: str, outcome: Outcome) -> str | None:
+    """Compare the results and the late documents. Row by row, results have an event too."""
+    given = outcome.by_batch
+    tagged = [row for batch in given.values() for row in batch]
+    by_row = way == "row by row"
+    seqs = rows_of(vector).column("seq")
+    results = (
+        [result for n, batch in given.items() for result in results_of(batch, seqs[n])]
+        if by_row
+        else results_of(tagged)
+    )
+    wanted = [wanted_of(output, dated=by_row) for output in vector["expected"]["outputs"]]
+    return difference(f"results {way}", wanted, results) or problem_of_late_rows(
+        vector, way, tagged
+    )
 
 
 def problem_on_clock(spark: SparkSession, vector: Json, language: Language) -> str | None:

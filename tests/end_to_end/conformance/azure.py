@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,8 @@ ACTIONS: dict[str, type[transom.Adjust] | type[transom.Drop]] = {
 # A rule in a vector, and in a stamp and the name of its count.
 RULES = {"early": "early", "late": "late_arrival", "out_of_order": "out_of_order"}
 COUNTS = RULES | {"adjusted": "adjusted", "dropped": "dropped"}
+# The field of an output with the event after which the output comes.
+EMITTED = "emitted_after_seq_with_idle_floor"
 
 
 def problem(spark: SparkSession, vector: Json, language: Language) -> str | None:
@@ -80,7 +81,7 @@ def rows_of(vector: Json) -> Table:
 
 def problem_of_stamps(spark: SparkSession, vector: Json, language: Language) -> str | None:
     """Compare the stamp of each row, and the counts of the rows of each rule."""
-    rows, expected, metrics = rows_of(vector), stamps_of(vector), vector["expected"]["metrics"]
+    rows, expected = rows_of(vector), stamps_of(vector)
 
     def pipeline(read: DataFrame) -> DataFrame:
         policy = policy_of(vector)
@@ -91,15 +92,18 @@ def problem_of_stamps(spark: SparkSession, vector: Json, language: Language) -> 
         got = [stamp_of(vector, row) for row in outcome.results]
         if found := difference(f"stamps {way}", expected, got):
             return found
-        counts = outcome.observed()
-        counted = [[name, counts.get(f"transom_rows_{ours}", 0)] for name, ours in COUNTS.items()]
-        if found := difference(
-            f"counts {way}", [[name, metrics[name]] for name in COUNTS], counted
-        ):
+        if found := problem_of_counts(vector, way, outcome):
             return found
     static = pipeline(spark.createDataFrame(rows.rows[::-1], rows.schema).repartition(3))
     got = [stamp_of(vector, row) for row in static.collect()]
     return difference("stamps of a static DataFrame", expected, got)
+
+
+def problem_of_counts(vector: Json, way: str, outcome: Outcome) -> str | None:
+    """Compare the counts of the rows of each rule."""
+    metrics, counts = vector["expected"]["metrics"], outcome.observed()
+    counted = [[name, counts.get(f"transom_rows_{ours}", 0)] for name, ours in COUNTS.items()]
+    return difference(f"counts {way}", [[name, metrics[name]] for name in COUNTS], counted)
 
 
 def stamps_of(vector: Json) -> list[Json]:
@@ -157,10 +161,13 @@ def stamp_of(vector: Json, row: Row) -> Json:
     return shown | ({} if "partitions" in vector["policy"] else {"watermark": stamp["watermark"]})
 
 
-def windowed(vector: Json, rows: DataFrame, language: Language) -> DataFrame:
+def windowed(
+    vector: Json, rows: DataFrame, language: Language, *, in_real_time: bool = False
+) -> DataFrame:
     """The windows of a vector, which include their end."""
     settings = vector["policy"]
-    stream = transom.stream(rows, time=policy_of(vector), order="place")
+    order = () if in_real_time else "place"
+    stream = transom.stream(rows, time=policy_of(vector), order=order)
     windows = stream.key_by(*settings.get("group_by", ())).window(
         window_of(vector["windows"], closed="right")
     )
@@ -171,46 +178,59 @@ def windowed(vector: Json, rows: DataFrame, language: Language) -> DataFrame:
 def problem_of_windows(spark: SparkSession, vector: Json, language: Language) -> str | None:
     """Compare the results of windows, and the event after which each comes."""
     rows, outputs = rows_of(vector), vector["expected"]["outputs"]
-    names = [*vector["policy"].get("group_by", ())]
-    names += [each["as"] for each in vector["policy"]["aggregates"]]
-    seqs = rows.column("seq")
-
-    def emitted(output: Json) -> Any:
-        return output["emitted_after_seq_with_idle_floor"]
-
-    def expected(outputs: Sequence[Json], *, dated: bool) -> list[Json]:
-        return [
-            {
-                "window_start": instant(output["window_start"]),
-                "window_end": instant(output["window_end"]),
-                **{name: normal(output[name]) for name in names},
-                "emitted": emitted(output) if dated else None,
-            }
-            for output in outputs
-        ]
-
-    def got(row: Row, seq: int | None = None) -> Json:
-        bounds = {f"window_{name}": row["window"][name] for name in ("start", "end")}
-        values = row.asDict(recursive=True)
-        return bounds | {name: normal(values[name]) for name in names} | {"emitted": seq}
-
-    def dated(outcome: Outcome) -> list[Json]:
-        return [got(row, seqs[n]) for n, batch in outcome.by_batch.items() for row in batch]
 
     def pipeline(read: DataFrame) -> DataFrame:
         return windowed(vector, read, language)
 
-    fired = [output for output in outputs if emitted(output) is not None]
     for way, batches in rows.cuts(vector["id"]).items():
         outcome = run_stream(spark, pipeline, rows.schema, batches)
-        is_dated = way == "row by row"
-        results = dated(outcome) if is_dated else [got(row) for row in outcome.results]
-        if found := difference(f"results {way}", expected(fired, dated=is_dated), results):
+        if found := problem_of_results(vector, way, outcome):
             return found
     # All windows close at the end of a static input.
     static = pipeline(spark.createDataFrame(rows.rows, rows.schema)).collect()
-    results = [got(row) for row in static]
-    return difference("results of a static DataFrame", expected(outputs, dated=False), results)
+    expected = [wanted_of(vector, output, dated=False) for output in outputs]
+    results = [result_of(vector, row) for row in static]
+    return difference("results of a static DataFrame", expected, results)
+
+
+def problem_of_results(vector: Json, way: str, outcome: Outcome) -> str | None:
+    """Compare the results of a stream. Row by row, each result has an event too."""
+    seqs = rows_of(vector).column("seq")
+    by_row = way == "row by row"
+    expected = [
+        wanted_of(vector, output, dated=by_row)
+        for output in vector["expected"]["outputs"]
+        if output[EMITTED] is not None
+    ]
+    results = [
+        result_of(vector, row, seqs[n] if by_row else None)
+        for n, batch in outcome.by_batch.items()
+        for row in batch
+    ]
+    return difference(f"results {way}", expected, results)
+
+
+def wanted_of(vector: Json, output: Json, *, dated: bool) -> Json:
+    """A result as the vector has it, with the event after which it comes."""
+    return {
+        "window_start": instant(output["window_start"]),
+        "window_end": instant(output["window_end"]),
+        **{name: normal(output[name]) for name in values_of(vector)},
+        "emitted": output[EMITTED] if dated else None,
+    }
+
+
+def result_of(vector: Json, row: Row, seq: int | None = None) -> Json:
+    """A result of the query, in the same form."""
+    bounds = {f"window_{name}": row["window"][name] for name in ("start", "end")}
+    values = row.asDict(recursive=True)
+    return bounds | {name: normal(values[name]) for name in values_of(vector)} | {"emitted": seq}
+
+
+def values_of(vector: Json) -> list[str]:
+    """The columns of a vector's results: the keys and the aggregates."""
+    settings = vector["policy"]
+    return [*settings.get("group_by", ()), *(each["as"] for each in settings["aggregates"])]
 
 
 def problem_of_watermarks(spark: SparkSession, vector: Json, language: Language) -> str | None:

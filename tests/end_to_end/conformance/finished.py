@@ -121,32 +121,45 @@ def time_of(vector: Json) -> str:
     return "event_time" if vector["system"] == "asa" else "start"
 
 
-def results_of(vector: Json, rows: DataFrame, disorder: timedelta, language: Language) -> DataFrame:
-    """The results of a vector's query. No row is late."""
+def results_of(
+    vector: Json,
+    rows: DataFrame,
+    disorder: timedelta,
+    language: Language,
+    *,
+    in_real_time: bool = False,
+) -> DataFrame:
+    """The results of a vector's query. No row is late.
+
+    In Real-Time Mode the query does not drain, and points are rows without a lifetime.
+    """
     time = time_of(vector)
     policy: transom.TimePolicy | str = transom.TimePolicy(
         time, out_of_order=transom.Accept(disorder)
     )
     if "final_cti" in vector["policy"]:
         policy = transom.TimePolicy(time, advance=transom.Punctuated("cti", at=time))
-    lifetime: Any = "end" if vector["system"] == "streaminsight" else None
+    are_points = in_real_time and not any("end" in event for event in vector["events"])
+    lifetime: Any = "end" if vector["system"] == "streaminsight" and not are_points else None
     if "alter_duration_ms" in vector["policy"]:
         lifetime = transom.Lifetime(duration=milliseconds(vector["policy"], "alter_duration"))
-    results, order = rows, ["place"]
+    results, order = rows, [] if in_real_time else ["place"]
     for stage in stages_of(vector):
         stream = transom.stream(results, time=policy, lifetime=lifetime, order=order)
         keyed = stream.key_by(*stage.get("group_by", ()))
-        results = stage_of(vector, stage, keyed, language)
+        results = stage_of(vector, stage, keyed, language, drains=not in_real_time)
         policy, lifetime = "window", None
-        order = ["window.end"]
+        order = [] if in_real_time else ["window.end"]
     return results
 
 
-def stage_of(vector: Json, stage: Json, stream: transom.Stream, language: Language) -> DataFrame:
+def stage_of(
+    vector: Json, stage: Json, stream: transom.Stream, language: Language, *, drains: bool
+) -> DataFrame:
     """One stage of a query: its windows and its aggregates."""
     closed = "right" if vector["system"] == "asa" else "left"
     windows = stream.window(window_of(stage["windows"], closed=closed))
-    if "final_cti" not in stage:
+    if drains and "final_cti" not in stage:
         windows = windows.drain()
     if vector["system"] == "streaminsight":
         windows = windows.output_policy(POLICIES[output_policy_of(stage)])

@@ -41,14 +41,16 @@ from transom.spec import Layout
 from transom.spec.times.time_policies import Time
 
 
-def query(vector: Vector, layout: Layout, language: Language) -> Callable[[DataFrame], DataFrame]:
+def query(
+    vector: Vector, layout: Layout, language: Language, *, in_real_time: bool = False
+) -> Callable[[DataFrame], DataFrame]:
     """The window operator of the vector, as a function of the rows."""
 
     def pipeline(rows: DataFrame) -> DataFrame:
         timed = rows.withWatermark("time", f"{FAR_MS} milliseconds")
         # The filter reads the time, so Spark does not push it below the watermark. Control rows
-        # must reach the watermark.
-        records = timed.where("not (control and time is not null)")
+        # must reach the watermark. In Real-Time Mode they must reach the window operator.
+        records = timed if in_real_time else timed.where("not (control and time is not null)")
         stream = transom.stream(records, time=time_of(vector)).key_by("key")
         windowed = stream.window(flink_vectors.window_of(vector)).with_late_rows()
         windowed = windowed.options(layout=layout, tick="1 millisecond")
@@ -146,6 +148,11 @@ def problem_with_layout(
                 run_stream(spark, pipeline, SCHEMA, batches, checkpoint=Path(folder))
                 for batches in runs_of(vector, base, one_by_one=one_by_one)
             ]
+    return problem_of_outcomes(vector, outcomes, base)
+
+
+def problem_of_outcomes(vector: Vector, outcomes: list[Outcome], base: int) -> str | None:
+    """Compare the output of all runs of a query with the expected output."""
     want, want_late = expected(vector)
     have, have_late = got(vector, outcomes, base)
     if want != have:

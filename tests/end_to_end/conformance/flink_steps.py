@@ -18,6 +18,8 @@ SCHEMA = (
     "gap interval day to second, windows array<struct<start timestamp, end timestamp>>, "
     "car struct<speed long, distance double, time long>"
 )
+# The key of control rows, where windows read them.
+CONTROL = "control"
 EPOCH = datetime(1970, 1, 1)
 # Spark treats a watermark of 0 as none, so the times of a vector are moved to later years.
 BASE_MS = (START - EPOCH) // timedelta(milliseconds=1)
@@ -85,8 +87,12 @@ def record(step: dict[str, Any], base: int) -> tuple[Any, ...]:
 
 
 def control(ms: int) -> tuple[Any, ...]:
-    """A control row that moves the watermark to a time."""
-    return (True, None, None, None, instant(ms + FAR_MS), None, None, None)
+    """A control row that moves the watermark to a time.
+
+    The row has a gap and a window, so that it can be assigned to windows of each kind.
+    """
+    time, gap = instant(ms + FAR_MS), timedelta(days=1)
+    return (True, CONTROL, None, None, time, gap, [(time, time + gap)], None)
 
 
 def watermark_of(step: dict[str, Any], base: int) -> int:
