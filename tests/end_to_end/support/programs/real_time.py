@@ -1,7 +1,7 @@
-"""A query in Real-Time Mode, from a Kafka topic to a Kafka topic, which a test kills.
+"""A query in Real-Time Mode, from a Kafka topic to two others, which a test kills.
 
 ``python -m tests.end_to_end.support.programs.real_time FOLDER BROKER BATCH`` reads the topic "in"
-and writes the topic "out" until the process is killed, or stopped by the end of its input.
+and writes the topics "results" and "late" until the process is killed or the query fails.
 """
 
 import sys
@@ -18,23 +18,28 @@ from tests.end_to_end.support.real_time import SHORTEST_BATCH
 
 DELAY = 500
 SIZE = 1_000
+# The topics that the query writes.
+RESULTS, LATE = "results", "late"
+# Such a JVM starts fast, and its peak speed does not matter.
+_QUICK_JVM = "-XX:TieredStopAtLevel=1"
 
 
 def windowed(rows: DataFrame) -> DataFrame:
-    """Count and sum the values of each key in windows of a second."""
+    """Count and sum the values of each key in windows of a second. Late rows leave too."""
     clock = transom.EventTime("time", delay=f"{DELAY} milliseconds")
     by_key = transom.stream(rows, time=clock).key_by("key")
     windows = by_key.window(transom.Tumbling(f"{SIZE} milliseconds"))
-    return windows.agg(n=F.count("*"), s=F.sum("value"))
+    return windows.with_late_rows().agg(n=F.count("*"), s=F.sum("value"))
 
 
 def main(folder: Path, broker: str, batch: str) -> None:
-    """Run the query until the process is killed, or standard input ends."""
+    """Run the query until the process is killed or the query fails."""
     jars = [str(jar) for jar in connector_jars()]
     settings = {
         "spark.jars": ",".join(jars),
         "spark.driver.extraClassPath": ":".join(jars),
         "spark.driver.memory": "512m",
+        "spark.driver.extraJavaOptions": _QUICK_JVM,
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "1",
@@ -47,17 +52,11 @@ def main(folder: Path, broker: str, batch: str) -> None:
     rows = records.select(value.alias("row")).select(
         "row.key", F.timestamp_millis("row.time").alias("time"), "row.value"
     )
-    start = F.unix_millis("window.start").cast("string")
-    results = windowed(rows).select(
-        F.concat_ws(",", "key", start, F.col("n").cast("string"), F.col("s").cast("string")).alias(
-            "value"
-        )
-    )
+    written = transom.to_topics(windowed(rows), results=RESULTS, late=LATE, key=["key", "window"])
     # The types of PySpark 4.2 lack the argument realTime.
-    writer: Any = results.writeStream.format("kafka")
+    writer: Any = written.writeStream.format("kafka")
     query = (
         writer.option("kafka.bootstrap.servers", broker)
-        .option("topic", "out")
         .outputMode("update")
         .option("checkpointLocation", str(folder / "checkpoint"))
         .trigger(realTime=batch)
@@ -70,4 +69,4 @@ def main(folder: Path, broker: str, batch: str) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2], sys.argv[3])
+    main(Path(sys.argv[1]), *sys.argv[2:])
