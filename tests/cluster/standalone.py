@@ -78,6 +78,11 @@ class Standalone:
         """Stop the oldest worker and its executors, as if its machine were taken away."""
         _kill(self._workers.pop(0))
 
+    def kill_executor(self) -> None:
+        """Kill the executors of the oldest worker, which starts others."""
+        executors = ("-g", str(self._workers[0].pid), "-f", "CoarseGrainedExecutorBackend")
+        subprocess.run(["pkill", "-KILL", *executors], check=True)
+
     def stop(self) -> None:
         """Stop all processes of the cluster."""
         for process in reversed(self._processes):

@@ -253,11 +253,17 @@ class Query:
         Gets the checkpoint.
     address : str
         The broker.
+    batch : str
+        Duration of a batch.
+    master : str
+        Where the tasks run. By default, in the process of the query.
     """
 
-    def __init__(self, folder: Path, address: str) -> None:
+    def __init__(
+        self, folder: Path, address: str, batch: str = BATCH, master: str = "local[8]"
+    ) -> None:
         self._printed = folder / "printed"
-        command = [sys.executable, "-m", program.__name__, str(folder), address, BATCH]
+        command = [sys.executable, "-m", program.__name__, str(folder), address, batch, master]
         with self._printed.open("w") as printed:
             self._process = subprocess.Popen(
                 command, stdout=printed, stderr=printed, start_new_session=True
@@ -270,6 +276,10 @@ class Query:
             assert time.monotonic() < latest, f"nothing happens: {self.printed[-4_000:]}"
             time.sleep(_BETWEEN_LOOKS)
 
+    def wait_for_failure(self) -> None:
+        """Wait until the query fails by itself."""
+        assert self._process.wait(_LONGEST_WAIT) != 0, self.printed[-4_000:]
+
     @property
     def printed(self) -> str:
         return self._printed.read_text()
@@ -279,7 +289,9 @@ class Query:
 
     def __exit__(self, *_: object) -> None:
         """Kill the process of Python and its JVM."""
-        os.killpg(self._process.pid, signal.SIGKILL)
+        # Neither may be left if the query has failed.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
 
 

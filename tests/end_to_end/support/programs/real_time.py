@@ -1,7 +1,7 @@
 """A query in Real-Time Mode, from a Kafka topic to two others, which a test kills.
 
-``python -m tests.end_to_end.support.programs.real_time FOLDER BROKER BATCH`` reads the topic "in"
-and writes the topics "results" and "late" until the process is killed or the query fails.
+``python -m tests.end_to_end.support.programs.real_time FOLDER BROKER BATCH MASTER`` reads the topic
+"in" and writes the topics "results" and "late" until the process is killed or the query fails.
 """
 
 import sys
@@ -32,7 +32,7 @@ def windowed(rows: DataFrame) -> DataFrame:
     return windows.with_late_rows().agg(n=F.count("*"), s=F.sum("value"))
 
 
-def main(folder: Path, broker: str, batch: str) -> None:
+def main(folder: Path, broker: str, batch: str, master: str) -> None:
     """Run the query until the process is killed or the query fails."""
     jars = [str(jar) for jar in connector_jars()]
     settings = {
@@ -40,12 +40,18 @@ def main(folder: Path, broker: str, batch: str) -> None:
         "spark.driver.extraClassPath": ":".join(jars),
         "spark.driver.memory": "512m",
         "spark.driver.extraJavaOptions": _QUICK_JVM,
+        "spark.executor.extraJavaOptions": _QUICK_JVM,
+        # On a cluster, a query fails unless all of its slots are there when it starts.
+        "spark.driver.host": "127.0.0.1",
+        "spark.executor.memory": "512m",
+        "spark.cores.max": "4",
+        "spark.scheduler.minRegisteredResourcesRatio": "1",
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "1",
         **SHORTEST_BATCH,
     }
-    spark = small_session(folder, "local[8]", **settings)
+    spark = small_session(folder, master, **settings)
     source = spark.readStream.format("kafka").option("kafka.bootstrap.servers", broker)
     records = source.option("subscribe", "in").option("startingOffsets", "earliest").load()
     value = F.from_csv(F.col("value").cast("string"), "key string, time long, value int")
