@@ -48,7 +48,7 @@ from tests.end_to_end.conformance.events import (
     table,
 )
 from tests.end_to_end.conformance.flink_steps import CONTROL, SCHEMA, base_of, runs_of
-from tests.end_to_end.conformance.flink_vectors import LAST_MS, Vector
+from tests.end_to_end.conformance.flink_vectors import Vector
 from tests.end_to_end.conformance.languages import Python
 from tests.end_to_end.conformance.outcomes import UnsupportedError, difference
 from tests.end_to_end.support.queries import Outcome
@@ -64,11 +64,6 @@ PUNCTUATION = "CTIs or lifetimes of events: Punctuated() and lifetime() do not r
 REFUSAL = re.compile(r"with the real-time trigger: (.+? in real-time mode, because .+?)\. ", re.S)
 # After all windows.
 LAST = datetime(2100, 1, 1)
-# The keyed layout hears of a watermark after every 10 ms of event time. So a millisecond of Flink's
-# vectors becomes 10 ms.
-STRETCH = 10
-# Times in Flink's vectors, besides the fields whose names end with "_ms".
-TIMES = {"ts", "window", "windows"}
 
 
 def problem(spark: SparkSession, vector: Json) -> str | None:
@@ -87,21 +82,20 @@ def problem_of_flink(spark: SparkSession, vector: Vector) -> str | None:
     flink_vectors.check(vector)
     if flink_vectors.needs_clock(vector):
         raise UnsupportedError(CLOCK)
-    longer = stretched(vector)
-    base = base_of(longer)
+    base = base_of(vector)
     runs = [
-        [row for batch in run for row in batch] for run in runs_of(longer, base, one_by_one=False)
+        [row for batch in run for row in batch] for run in runs_of(vector, base, one_by_one=False)
     ]
     for layout in layouts(vector):
-        pipeline = flink.query(longer, layout, PYTHON, in_real_time=True)
+        pipeline = flink.query(vector, layout, PYTHON, in_real_time=True)
         outcome = run_steps(spark, pipeline, SCHEMA, runs, restart=True)
         records = replace(
             outcome,
             results=[row for row in outcome.results if row["key"] != CONTROL],
             late=[row for row in outcome.late if row["row"]["key"] != CONTROL],
         )
-        if found := flink.problem_of_outcomes(longer, [records], base):
-            return f"in units of {STRETCH} ms, {layout}: {found}"
+        if found := flink.problem_of_outcomes(vector, [records], base):
+            return f"{layout}: {found}"
     return None
 
 
@@ -110,23 +104,9 @@ def layouts(vector: Vector) -> tuple[Layout, ...]:
     return ("keyed",) if vector["windows"]["type"] == "session" else flink.layouts(vector)
 
 
-def stretched(part: Any, name: str = "") -> Any:
-    """A vector, or its field of this name, in which all times are `STRETCH` times as long."""
-    if isinstance(part, dict):
-        fields = {field: stretched(value, field) for field, value in part.items()}
-        if part.get("op") == "watermark" and part["ts"] != LAST_MS:
-            # No record at the watermark comes. So the watermark is the last time before the next.
-            fields["ts"] += STRETCH - 1
-        return fields
-    if isinstance(part, list):
-        return [stretched(value, name) for value in part]
-    is_time = isinstance(part, int) and (name in TIMES or name.endswith("_ms"))
-    return part * STRETCH if is_time and part != LAST_MS else part
-
-
 def problem_of_atlas(spark: SparkSession, vector: Json) -> str | None:
     """Run a vector of `atlas.fixed` or `atlas.session`."""
-    if atlas.is_on_clock(vector):
+    if atlas.needs_clock(vector):
         raise UnsupportedError(CLOCK)
     rows = atlas.rows_of(vector)
 

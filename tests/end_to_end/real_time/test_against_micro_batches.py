@@ -26,7 +26,10 @@ from tests.end_to_end.support.real_time import Values, run_real_time
 
 SCHEMA = "key string, part int, time timestamp, value int"
 SEEDS = range(200 if LONG else 16)
-SPAN = 60_000
+# Milliseconds. With the short one, the watermark moves more often than there are messages about it.
+UNITS = (4, 1_000)
+# The rows of a source are this many units of time long.
+SPAN = 60
 # Fields of side outputs that say which query has written a row, and when.
 OF_A_RUN = ("query", "processed_at")
 # The parts of a source that are in one micro-batch.
@@ -37,16 +40,17 @@ def text(ms: int) -> str:
     return f"{ms} milliseconds"
 
 
-def window(chosen: random.Random) -> transom.Window:
-    size = chosen.choice([1_000, 5_000, 20_000])
-    gap = F.expr("make_dt_interval(0, 0, 0, 1 + value % 4)")
+def window(chosen: random.Random, unit: int) -> transom.Window:
+    """Windows of some units, in milliseconds."""
+    size = chosen.choice([unit, 5 * unit, 20 * unit])
+    gap = F.expr(f"make_dt_interval(0, 0, 0, (1 + value % 4) * {unit} / 1000)")
     windows: list[Callable[[], transom.Window]] = [
         lambda: transom.Tumbling(text(size), offset=text(size // 3)),
         lambda: transom.Tumbling(text(size), closed="right"),
         lambda: transom.Hopping(text(size), text(size // 5)),
         lambda: transom.Hopping(text(size), text(2 * size)),
         lambda: transom.Cumulate(text(4 * size), text(size)),
-        lambda: transom.Session(text(size // 5)),
+        lambda: transom.Session(text(size // 4)),
         lambda: transom.Session(gap, inclusive=True),
         lambda: transom.Global(),
         lambda: transom.Count(chosen.choice([2, 5])),
@@ -57,27 +61,31 @@ def window(chosen: random.Random) -> transom.Window:
     return chosen.choice(windows)()
 
 
-def by_rows(chosen: random.Random) -> transom.Trigger:
-    """A trigger that follows the rows of a window, in their order."""
+def by_rows(chosen: random.Random, shape: transom.Window, unit: int) -> transom.Trigger:
+    """A trigger whose results depend on the order of the rows."""
     triggers: list[Callable[[], transom.Trigger]] = [
         lambda: transom.AfterCount(chosen.choice([2, 7])),
+        lambda: transom.Every(text(2 * unit)),
         lambda: transom.When("value % 100 > 70"),
         lambda: transom.AfterDelta(
             lambda old, new: new["value"] % 100 - old["value"] % 100, threshold=40
         ),
     ]
+    if isinstance(shape, transom.Session):
+        # This trigger does not work with windows that merge.
+        triggers.pop()
     return chosen.choice(triggers)()
 
 
 def triggered(
-    windowed: transom.Windowed, shape: transom.Window, chosen: random.Random
+    windowed: transom.Windowed, shape: transom.Window, chosen: random.Random, unit: int
 ) -> transom.Windowed:
-    early = by_rows(chosen)
+    early = by_rows(chosen, shape, unit)
     if isinstance(shape, transom.Global):
         return windowed.trigger(chosen.choice([early, transom.Purging(early)]))
     if isinstance(shape, transom.Count | transom.Windows) or chosen.random() < 0.3:
         return windowed
-    late = by_rows(chosen) if chosen.random() < 0.5 else None
+    late = by_rows(chosen, shape, unit) if chosen.random() < 0.5 else None
     trigger: transom.Trigger = transom.AfterWatermark(
         early=early if chosen.random() < 0.6 else None, late=late
     )
@@ -86,11 +94,11 @@ def triggered(
     windowed = windowed.trigger(trigger)
     if late is None and chosen.random() < 0.5:
         return windowed
-    return windowed.allowed_lateness("2 seconds")
+    return windowed.allowed_lateness(text(2 * unit))
 
 
 def query(
-    chosen: random.Random, *, in_order: bool
+    chosen: random.Random, unit: int, *, in_order: bool
 ) -> Callable[[transom.TimePolicy, DataFrame], DataFrame]:
     """A query whose results do not depend on the order in which sources are read.
 
@@ -98,18 +106,20 @@ def query(
     ----------
     chosen : Random
         Chooses the query.
+    unit : int
+        The unit of times, in milliseconds.
     in_order : bool
         Whether there is one source, whose rows have an order.
     """
-    shape = window(chosen)
+    shape = window(chosen, unit)
     if not in_order and isinstance(shape, transom.Count | transom.Global):
-        shape = transom.Tumbling("5 seconds")
+        shape = transom.Tumbling(text(5 * unit))
     seed = chosen.random()
 
     def pipeline(policy: transom.TimePolicy, rows: DataFrame) -> DataFrame:
         windowed = transom.stream(rows, time=policy).key_by("key").window(shape)
         if in_order:
-            windowed = triggered(windowed, shape, random.Random(seed))
+            windowed = triggered(windowed, shape, random.Random(seed), unit)
         windowed = windowed.with_pane().with_late_rows().with_dead_letters()
         return windowed.agg(
             n=F.count("*"),
@@ -121,17 +131,17 @@ def query(
     return pipeline
 
 
-def source(chosen: random.Random, part: int, *, disorder: int) -> list[Values]:
+def source(chosen: random.Random, part: int, unit: int, *, disorder: int) -> list[Values]:
     """Rows of a source, which are behind the latest one by at most the disorder."""
     keys, count = chosen.choice([1, 3, 20]), chosen.choice([40, 120])
     rows: list[Values] = []
     for number in range(count):
-        time = number * SPAN // count - chosen.randrange(disorder + 1)
+        time = number * SPAN * unit // count - chosen.randrange(disorder + 1)
         at = None if chosen.random() < 0.03 else instant(BASE + time)
         # Values differ, so that the row with the largest one is known.
         value = 1_000 * chosen.randrange(100) + 4 * number + part
         rows.append((f"k{chosen.randrange(keys)}", part, at, value))
-    rows.append(("last", part, instant(BASE + SPAN), 0))
+    rows.append(("last", part, instant(BASE + SPAN * unit), 0))
     return rows
 
 
@@ -160,7 +170,8 @@ def test_the_rows_of_a_source_have_the_results_of_micro_batches(
     spark: SparkSession, tmp_path: Path, seed: int
 ) -> None:
     chosen = random.Random(seed)
-    disorder = chosen.choice([0, 2_000, 8_000])
+    unit = chosen.choice(UNITS)
+    disorder = chosen.choice([0, 2, 8]) * unit
     half = timedelta(milliseconds=disorder // 2)
     rules: list[transom.Accept | transom.Drop | transom.Adjust] = [
         transom.Accept(half),
@@ -168,8 +179,8 @@ def test_the_rows_of_a_source_have_the_results_of_micro_batches(
         transom.Adjust(half),
     ]
     policy = transom.TimePolicy("time", out_of_order=chosen.choice(rules))
-    pipeline = partial(query(chosen, in_order=True), policy)
-    rows = source(chosen, 0, disorder=disorder)
+    pipeline = partial(query(chosen, unit, in_order=True), policy)
+    rows = source(chosen, 0, unit, disorder=disorder)
     cuts = sorted(chosen.randrange(len(rows)) for _ in range(2))
     parts = [rows[: cuts[0]], rows[cuts[0] : cuts[1]], rows[cuts[1] :]]
     real_time = run_real_time(
@@ -183,12 +194,13 @@ def test_the_rows_of_sources_have_the_results_of_micro_batches(
     spark: SparkSession, tmp_path: Path, seed: int
 ) -> None:
     chosen = random.Random(seed)
-    disorder = chosen.choice([0, 2_000, 8_000])
+    unit = chosen.choice(UNITS)
+    disorder = chosen.choice([0, 2, 8]) * unit
     policy = transom.TimePolicy(
         "time", partition="part", out_of_order=timedelta(milliseconds=disorder)
     )
-    pipeline = query(chosen, in_order=False)
-    sources = [source(chosen, part, disorder=disorder) for part in range(3)]
+    pipeline = query(chosen, unit, in_order=False)
+    sources = [source(chosen, part, unit, disorder=disorder) for part in range(3)]
     step = [rows[:20] for rows in sources], [rows[20:] for rows in sources]
     real_time = run_real_time(
         spark, partial(pipeline, policy), SCHEMA, step, tmp_path, restart=chosen.random() < 0.5

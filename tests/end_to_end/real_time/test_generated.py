@@ -210,8 +210,8 @@ def test_substreams_have_the_results_and_late_rows_of_a_model(
         expected += [(str(key).split("/")[0], time, value) for key, time, value in missed]
     assert sorted(found, key=repr) == sorted(fired, key=repr)
     assert sorted(late, key=repr) == sorted(expected, key=repr)
-    dead = [r["dead_letters"] for r in outcome.by_batch[0] if r["tag"] == "dead_letters"]
-    assert len(dead) == sum(
+    tags = [r["tag"] for rows in outcome.by_batch.values() for r in rows]
+    assert tags.count("dead_letters") == sum(
         key is None or time is None for source in rows.by_source for key, time, _ in source
     )
 

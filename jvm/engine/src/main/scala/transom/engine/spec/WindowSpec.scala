@@ -129,6 +129,14 @@ final case class WindowSpec(
     }
   }
 
+  /** Whether a result depends on which watermark a row has met, besides whether the row is late:
+    * rows before a watermark are in a result, and rows after it in the next one.
+    */
+  def firesBetweenRows: Boolean = allowedLatenessUs > 0L || trigger.parts.exists {
+    case every: Every => !every.isOnClock
+    case _ => false
+  }
+
   /** Whether a sweep over lifetimes finds the windows. */
   def isSwept: Boolean =
     lifetime.isDefined || changesOnly || window.members.exists(_.isInstanceOf[SweptWindow])

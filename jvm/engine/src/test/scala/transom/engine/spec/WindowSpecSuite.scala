@@ -37,6 +37,17 @@ class WindowSpecSuite extends FunSuite {
     assert(hours.copy(time = Some(policy.copy(overColumns = Seq(2)))).firesOnRows)
   }
 
+  test("results with a lateness or at steps of the watermark depend on the rows before") {
+    def fires(trigger: Trigger, lateness: Long = 0L) =
+      hours.copy(trigger = trigger, allowedLatenessUs = lateness).firesBetweenRows
+    assert(!fires(AfterWatermark()))
+    assert(!fires(AfterWatermark(early = Some(AfterCount(2)))))
+    assert(!fires(AfterWatermark(early = Some(Every(5, TriggerClock.Processing)))))
+    assert(fires(AfterWatermark(), lateness = 5))
+    assert(fires(AfterWatermark(early = Some(Every(5)))))
+    assert(fires(Purging(Every(5))))
+  }
+
   test("EveryBatch cannot be nested in another trigger") {
     assertEquals(fieldAtFault(AfterWatermark(early = Some(EveryBatch))), "early")
     assertEquals(fieldAtFault(AfterWatermark(late = Some(EveryBatch))), "late")

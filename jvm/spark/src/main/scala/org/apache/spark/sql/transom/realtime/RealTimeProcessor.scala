@@ -79,6 +79,7 @@ private final class RealTimeTask(tasks: SourceTasks, heap: HeapState) {
   private lazy val mapSide =
     new MapSidePlan(operatorPlan, tasks.input, Watermark.NotYet).create()
   private val firesOnRows = operatorPlan.spec.firesOnRows
+  private val firesBetweenRows = operatorPlan.spec.firesBetweenRows
   private var hasTicked = false
   // When the current message was sent.
   private var cameAtMs = 0L
@@ -98,13 +99,16 @@ private final class RealTimeTask(tasks: SourceTasks, heap: HeapState) {
 
   /** Handles a message. Exhaust the results before the next call. */
   def handle(message: InternalRow): Iterator[InternalRow] = {
-    def advances = sources.exists(
-      _.advance(
-        message.getInt(SourceMessage.Task),
-        message.getLong(SourceMessage.Watermark),
-        message.getLong(SourceMessage.Arrival)))
     if (!hasBegun) begin()
     cameAtMs = message.getLong(SourceMessage.Clock)
+    // Not each step of the watermark has a message of its own.
+    val isRow = message.getInt(SourceMessage.Kind) == SourceMessage.Row
+    if (isRow && firesBetweenRows && advances(message))
+      fire().map(result) ++ process(message)
+    else process(message)
+  }
+
+  private def process(message: InternalRow): Iterator[InternalRow] = {
     val isDue = message.getInt(SourceMessage.Kind) match {
       case SourceMessage.Row =>
         judge(message)
@@ -120,7 +124,7 @@ private final class RealTimeTask(tasks: SourceTasks, heap: HeapState) {
             message.getInt(SourceMessage.Task),
             message.getUTF8String(SourceMessage.Source).getBytes))
         begun || identified
-      case SourceMessage.Advanced => advances
+      case SourceMessage.Advanced => advances(message)
       case SourceMessage.Tick =>
         // After the end of the batch the state is written, and the next batch has ticks too.
         !hasEnded && {
@@ -130,7 +134,7 @@ private final class RealTimeTask(tasks: SourceTasks, heap: HeapState) {
       case SourceMessage.End =>
         ended += 1
         hasEnded = ended == message.getInt(SourceMessage.Tasks)
-        advances || hasEnded
+        advances(message) || hasEnded
     }
     val results: Iterator[InternalRow] = if (isDue) fire().map(result) else Pulled.none
     if (isSaved || !hasEnded) results
@@ -139,6 +143,13 @@ private final class RealTimeTask(tasks: SourceTasks, heap: HeapState) {
       Pulled.andThen(results)(end())
     }
   }
+
+  /** Notes how far the source of a message has come. Returns whether windows may fire. */
+  private def advances(message: InternalRow): Boolean = sources.exists(
+    _.advance(
+      message.getInt(SourceMessage.Task),
+      message.getLong(SourceMessage.Watermark),
+      message.getLong(SourceMessage.Arrival)))
 
   private def result(row: InternalRow): InternalRow = {
     report.count(System.currentTimeMillis() - cameAtMs)
