@@ -33,16 +33,19 @@ abstract class AccumulatorTables(usage: MemoryUsage) {
   /** Whether no row has been added since the last `drain`. */
   def isEmpty: Boolean
 
-  /** Removes all records, and returns them as segments, each with its slice and key group.
+  /** Removes records, and returns them as segments, each with its slice and key group.
     *
     * The iterator builds segments lazily. Rows that are added meanwhile go to new tables.
     *
     * @param keyGroups
     *   number of key groups
+    * @param takes
+    *   whether the records of a slice are removed; sessions have no slices yet, and always are
     * @param encode
     *   converts an accumulator of a table to an accumulator of a segment
     */
-  def drain(keyGroups: Int)(encode: ByteRange => ByteRange): Iterator[(Long, Int, Array[Byte])]
+  def drain(keyGroups: Int, takes: Long => Boolean = _ => true)(
+      encode: ByteRange => ByteRange): Iterator[(Long, Int, Array[Byte])]
 }
 
 /** Tables for grid windows: one table per slice.
@@ -67,14 +70,14 @@ final class SliceTables(initial: Array[Byte], usage: MemoryUsage)
   override def array: Array[Byte] = table.array
   override def isEmpty: Boolean = slices.isEmpty
 
-  override def drain(keyGroups: Int)(
+  override def drain(keyGroups: Int, takes: Long => Boolean)(
       encode: ByteRange => ByteRange): Iterator[(Long, Int, Array[Byte])] = {
-    val full = slices.toSeq.sortBy(_._1)
-    slices.clear()
+    val taken = slices.toSeq.filter { case (slice, _) => takes(slice) }.sortBy(_._1)
+    taken.foreach { case (slice, _) => slices.remove(slice) }
     lastSlice = Grid.NoSlice
-    usage.bytes = 0L
+    if (isEmpty) usage.bytes = 0L
     for {
-      (slice, table) <- full.iterator
+      (slice, table) <- taken.iterator
       (group, segment) <- table.segments(keyGroups)(encode)
     } yield (slice, group, segment)
   }
@@ -125,7 +128,7 @@ final class SessionTables(
 
   // Session records are assigned to slices only after the exchange, so the slice is a
   // placeholder.
-  override def drain(keyGroups: Int)(
+  override def drain(keyGroups: Int, takes: Long => Boolean)(
       encode: ByteRange => ByteRange): Iterator[(Long, Int, Array[Byte])] = {
     val runs = (full.toSeq :+ table).map { table =>
       new Cursor(table.segments(keyGroups)(encode).map { case (_, segment) => segment })

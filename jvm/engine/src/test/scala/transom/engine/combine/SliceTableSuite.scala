@@ -98,4 +98,32 @@ class SliceTableSuite extends ScalaCheckSuite {
     assert(got.forall { case (_, words, sum) => sum == 2 * words.head + keys })
     assertEquals(got.map(_._1), got.map(_._1).sorted)
   }
+
+  test("slices that are not taken keep their records, and their later rows join them") {
+    val usage = new MemoryUsage
+    val tables = new SliceTables(zero, usage)
+    def add(word: Long, slice: Long): Unit = {
+      val at = tables.locate(keyBytes(Seq(word)), slice, time = 0L)
+      val view = Segment.view(tables.array)
+      view.putLong(at, view.getLong(at) + 1L)
+    }
+    def taken(takes: Long => Boolean) =
+      tables
+        .drain(1, takes)(identity)
+        .map { case (slice, _, segment) =>
+          slice -> records(segment).map { case (_, words, sum) => words.head -> sum }
+        }
+        .toVector
+    Seq(7L -> 10L, 7L -> 20L, 8L -> 30L).foreach { case (word, slice) => add(word, slice) }
+    assertEquals(taken(_ < 20), Vector(10L -> Vector(7L -> 1L)))
+    assert(!tables.isEmpty)
+    assert(usage.bytes > 0)
+    add(7, 20)
+    add(9, 10)
+    assertEquals(
+      taken(_ <= 30),
+      Vector(10L -> Vector(9L -> 1L), 20L -> Vector(7L -> 2L), 30L -> Vector(8L -> 1L)))
+    assert(tables.isEmpty)
+    assertEquals(usage.bytes, 0L)
+  }
 }

@@ -256,6 +256,14 @@ abstract class WindowMapSide(plan: MapSidePlan) extends MapSide(plan.operatorPla
   /** Emits all rows that the task holds. */
   def drain(): Iterator[InternalRow]
 
+  /** Emits all rows that the task holds and that are in windows that end by a watermark. May emit
+    * others.
+    *
+    * @param watermark
+    *   in the engine's convention
+    */
+  def drainUntil(watermark: Long): Iterator[InternalRow] = drain()
+
   /** Notes that windows have fired before the following rows.
     *
     * @param watermark
@@ -454,17 +462,29 @@ private final class CombiningMapSide(plan: MapSidePlan) extends WindowMapSide(pl
   }
 
   override def drain(): Iterator[InternalRow] =
-    drain(onTime, Watermark.NotYet) ++ waiting.iterator.flatMap { case (end, tables) =>
-      drain(tables, end)
-    }
+    drain(onTime, Watermark.NotYet) ++ drainWaiting()
 
-  private def drain(tables: AccumulatorTables, after: Long): Iterator[InternalRow] = {
+  // Later rows of a slice then join the accumulators that are left, and its key groups do nothing
+  // for it until its first window ends.
+  override def drainUntil(watermark: Long): Iterator[InternalRow] = operatorPlan.slices match {
+    case grids: GridSlices =>
+      drain(onTime, Watermark.NotYet, grids.firstEndOf(_) <= watermark) ++ drainWaiting()
+    case _: SessionSlices => drain()
+  }
+
+  private def drainWaiting(): Iterator[InternalRow] =
+    waiting.iterator.flatMap { case (end, tables) => drain(tables, end) }
+
+  private def drain(
+      tables: AccumulatorTables,
+      after: Long,
+      takes: Long => Boolean = _ => true): Iterator[InternalRow] = {
     val batches = Array.fill(operatorPlan.keyGroups)(new SegmentBatch(limits.payload))
     def encoded(group: Int) =
       if (after == Watermark.NotYet) encoder.segments(group, batches(group), advance.before)
       else encoder.waitingSegments(group, batches(group), after)
     val full = for {
-      (slice, group, segment) <- tables.drain(operatorPlan.keyGroups)(aggregation.encode)
+      (slice, group, segment) <- tables.drain(operatorPlan.keyGroups, takes)(aggregation.encode)
       _ = batches(group).add(slice, segment)
       if batches(group).isFull
     } yield encoded(group)

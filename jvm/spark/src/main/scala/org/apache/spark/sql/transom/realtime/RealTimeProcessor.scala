@@ -204,7 +204,8 @@ private final class RealTimeTask(tasks: SourceTasks, heap: HeapState) {
     val reached = convention.watermarkIn(watermark)
     val byRows = sources.fold(reached)(of => convention.watermarkIn(of.watermarkByRows))
     val advance = Advance(fired, reached, math.max(fired, byRows))
-    groups.add(mapSide.drain())
+    // Only the end of the batch needs the rows of windows that stay open.
+    groups.add(if (hasEnded) mapSide.drain() else mapSide.drainUntil(reached))
     mapSide.startAfter(reached)
     fired = reached
     val ticks = hasTicked

@@ -5,7 +5,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.transom.{TestPlans, TestSpecs}
 import org.apache.spark.sql.transom.aggregate.UnsafeRows
-import org.apache.spark.sql.transom.planned.{KeyedLayout, SubstreamColumns}
+import org.apache.spark.sql.transom.planned.{KeyedLayout, SubstreamColumns, WindowOperatorPlan}
 import org.apache.spark.sql.types.{LongType, StringType}
 import org.apache.spark.unsafe.types.UTF8String
 import org.scalacheck.Gen
@@ -42,13 +42,22 @@ class SubstreamMapSideSuite extends MapSideTest {
     }
   }
 
-  property("each task tells its latest arrival to all key groups, if it has usable rows") {
+  property(
+    "with a late rule, each task with usable rows tells its latest arrival to all groups") {
     forAll(tasks, limits) { (tasks, limit) =>
-      val told = sent(tasks, limit).collect { case (group, Latest(arrival)) => group -> arrival }
+      val told = sent(tasks, limit, planOf(policy.copy(late = Some(Drop(5))))).collect {
+        case (group, Latest(arrival)) => group -> arrival
+      }
       val latest =
         tasks.map(_.filter(_.isUsable).flatMap(_.arrival)).filter(_.nonEmpty).map(_.max)
       val expected = for (arrival <- latest; group <- 0 until Groups) yield group -> arrival
       assertEquals(told.sorted, expected.sorted)
+    }
+  }
+
+  property("without a late rule, no task tells its latest arrival") {
+    forAll(tasks, limits) { (tasks, limit) =>
+      assert(!sent(tasks, limit).exists { case (_, received) => received.isInstanceOf[Latest] })
     }
   }
 
@@ -101,7 +110,9 @@ private object SubstreamMapSideSuite {
     None,
     estimateArrival = false)
 
-  private val plan = TestPlans
+  private val plan = planOf(policy)
+
+  private def planOf(policy: TimePolicy): WindowOperatorPlan = TestPlans
     .of(
       Seq(rest, device),
       Nil,
@@ -133,7 +144,10 @@ private object SubstreamMapSideSuite {
   }
 
   /** What the key groups receive from the tasks, each input with its key group. */
-  def sent(tasks: Seq[Seq[Sent]], limit: Option[Int]): Seq[(Int, Received)] = {
+  def sent(
+      tasks: Seq[Seq[Sent]],
+      limit: Option[Int],
+      plan: WindowOperatorPlan = plan): Seq[(Int, Received)] = {
     val conf = new SQLConf
     limit.foreach(bytes => conf.setConfString("spark.transom.limits.payload", bytes.toString))
     val exchanged = SQLConf.withExistingConf(conf) {
