@@ -316,6 +316,9 @@ def run_kills(spark: SparkSession, folder: Path, *, kills: int, seed: int = 0) -
         topics = Topics(spark, address, seed)
         try:
             with topics.sending():
+                # Spark refuses a checkpoint whose first commit was interrupted.
+                with Query(folder, address) as query:
+                    query.wait_until(lambda: batches(folder) > 0)
                 for place in itertools.islice(itertools.cycle(PLACES), kills):
                     _kill(folder, topics, place, chosen)
                     killed[place] += 1
