@@ -309,7 +309,8 @@ def run_steps(
     restart: bool = False,
 ) -> Outcome:
     """Run a query over the steps of one source. See `run_real_time`."""
-    with tempfile.TemporaryDirectory() as folder:
+    # The tasks of a query that was stopped may still write to its checkpoint.
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         by_source = [[step] for step in steps]
         return run_real_time(spark, pipeline, schema, by_source, Path(folder), restart=restart)
 
