@@ -108,16 +108,12 @@ def problem_of_atlas(spark: SparkSession, vector: Json) -> str | None:
     """Run a vector of `atlas.fixed` or `atlas.session`."""
     if atlas.needs_clock(vector):
         raise UnsupportedError(CLOCK)
-    rows = atlas.rows_of(vector)
-
-    def pipeline(read: DataFrame) -> DataFrame:
-        return atlas.windowed(vector, read, PYTHON, in_real_time=True)
-
-    for way, steps in ways(rows).items():
-        outcome = run_steps(spark, pipeline, rows.schema, steps)
-        if found := atlas.problem_of_outcome(vector, way, outcome):
-            return found
-    return None
+    return problem_of_ways(
+        spark,
+        atlas.rows_of(vector),
+        lambda read: atlas.windowed(vector, read, PYTHON, in_real_time=True),
+        partial(atlas.problem_of_outcome, vector),
+    )
 
 
 def problem_of_azure(spark: SparkSession, vector: Json) -> str | None:
@@ -257,16 +253,12 @@ def placed(tag: str, row: Any) -> list[Any]:
 
 def problem_of_windows(spark: SparkSession, vector: Json) -> str | None:
     """Compare the results of the windows of `asa.pipeline`."""
-    rows = azure.rows_of(vector)
-
-    def pipeline(read: DataFrame) -> DataFrame:
-        return azure.windowed(vector, read, PYTHON, in_real_time=True)
-
-    for way, steps in ways(rows).items():
-        outcome = run_steps(spark, pipeline, rows.schema, steps)
-        if found := azure.problem_of_results(vector, way, outcome):
-            return found
-    return None
+    return problem_of_ways(
+        spark,
+        azure.rows_of(vector),
+        lambda read: azure.windowed(vector, read, PYTHON, in_real_time=True),
+        partial(azure.problem_of_results, vector),
+    )
 
 
 def problem_of_finished(spark: SparkSession, vector: Json) -> str | None:
@@ -292,6 +284,19 @@ def problem_of_finished(spark: SparkSession, vector: Json) -> str | None:
 def problem_of_propagation(_: SparkSession, __: Json) -> str | None:
     """Skip a vector of `si.cti_propagation`, which has the watermarks of results."""
     raise UnsupportedError(WATERMARKS)
+
+
+def problem_of_ways(
+    spark: SparkSession,
+    rows: Table,
+    pipeline: Pipeline,
+    check: Callable[[str, Outcome], str | None],
+) -> str | None:
+    """Run a query in all ways, and return the first problem that a check of an outcome finds."""
+    for way, steps in ways(rows).items():
+        if found := check(way, run_steps(spark, pipeline, rows.schema, steps)):
+            return found
+    return None
 
 
 def ways(rows: Table) -> dict[str, list[Sequence[Row]]]:
