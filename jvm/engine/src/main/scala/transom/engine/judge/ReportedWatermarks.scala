@@ -26,18 +26,17 @@ import transom.engine.window.{GridWindow, RowContext}
   * row, and there is no watermark yet.
   *
   * Two rules follow the wall clock, which acts at a tick. With `idlePartitionUs` the watermark
-  * does not wait for a source that has been silent. With an idle timeout the windows of an input
-  * close that has been silent as a whole. A row is then late by the watermark of the windows too,
-  * so results depend on the wall clock. Time between two batches is no silence: nobody has read
-  * then.
+  * does not wait for a source that has been silent. With an idle timeout, the windows close once
+  * all sources have been silent. A row is then late by the watermark of the windows too, so
+  * results depend on the wall clock. The time between two batches does not count as silence,
+  * because no task reads then.
   *
   * Times are microseconds since 1970, in the host's convention. Not thread-safe.
   *
   * @param windows
   *   the spec of the windows
   * @param store
-  *   the watermark of each source. Under the empty id: how long the tasks have been silent whose
-  *   sources have never had a row
+  *   the watermark of each source. The empty id stands for the sources that have never had a row
   * @param input
   *   what is known about all sources together
   */

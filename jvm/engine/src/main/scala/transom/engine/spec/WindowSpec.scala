@@ -129,8 +129,8 @@ final case class WindowSpec(
     }
   }
 
-  /** Whether a result depends on which watermark a row has met, besides whether the row is late:
-    * rows before a watermark are in a result, and rows after it in the next one.
+  /** Whether windows must fire at each step of the watermark, because a row that comes after the
+    * step belongs to the next result.
     */
   def firesBetweenRows: Boolean = allowedLatenessUs > 0L || trigger.parts.exists {
     case every: Every => !every.isOnClock

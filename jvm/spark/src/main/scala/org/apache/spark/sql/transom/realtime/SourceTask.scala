@@ -64,7 +64,7 @@ object SourceMessage {
   /** The wall clock has ticked. */
   final val Tick = 4
 
-  /** A row by which all tasks see that its source is not silent, or in which windows it is. */
+  /** A row that shows all tasks that its source is not silent, and which windows may be open. */
   final val Seen = 5
 
   val schema: StructType = new StructType()
