@@ -18,9 +18,7 @@ from benchmarks.kafka.jars import connector_jars
 from benchmarks.peers.spark_once import SETTINGS
 
 PARTITIONS = 2
-# Longer than a run. Between two batches no result leaves for about a second, and a run with shorter
-# batches would have such a gap or not, by chance.
-BATCH = "10 minutes"
+BATCH = "1 minute"
 PEERS = ("transom-real-time", "native-real-time", "transom", "transom-policy", "native")
 # The tasks of Real-Time Mode need their slots at the same time.
 SLOTS = 2 * PARTITIONS + 2

@@ -20,8 +20,10 @@ def test_times_count_from_the_end_and_from_the_row_that_closes_the_last_partitio
     assert figures == pytest.approx(
         {
             "p50_ms": 30,
+            "p90_ms": 30,
             "p99_ms": 30,
             "p50_closing_ms": 25,
+            "p90_closing_ms": 25,
             "p99_closing_ms": 25,
             "short_windows": 0,
         }
@@ -30,7 +32,7 @@ def test_times_count_from_the_end_and_from_the_row_that_closes_the_last_partitio
 
 def test_times_of_running_counts_count_from_the_last_row() -> None:
     figures = latencies({S: (3, 910_000)}, SENT, [S], from_last_row=True)
-    assert figures == pytest.approx({"p50_ms": 10, "p99_ms": 10, "short_windows": 0})
+    assert figures == pytest.approx({"p50_ms": 10, "p90_ms": 10, "p99_ms": 10, "short_windows": 0})
 
 
 def test_a_window_with_missing_rows_is_short() -> None:
