@@ -3,7 +3,9 @@
 With a time policy, micro-batches judge each row by the rows before it, so their results depend on
 no batch either. The rows of both modes come in the same order where there is one source. With
 several sources, micro-batches judge a row by the watermark of all of them. So no row is behind the
-watermark of its source there.
+watermark of its source there. With event time, micro-batches judge a row by the watermark before
+the batch before its own. So the late rows of a batch come first there, the others are in order, and
+a batch that does not move the watermark lies between.
 """
 
 from __future__ import annotations
@@ -26,6 +28,8 @@ from tests.end_to_end.support.real_time import Values, run_real_time
 
 SCHEMA = "key string, part int, time timestamp, value int"
 SEEDS = range(200 if LONG else 16)
+# Fails for some rows.
+KEY = "CAST(substr(key, 2) AS INT) AS key"
 # Milliseconds. With the short one, the watermark moves more often than there are messages about it.
 UNITS = (4, 1_000)
 # The rows of a source are this many units of time long.
@@ -117,7 +121,7 @@ def query(
     seed = chosen.random()
 
     def pipeline(policy: transom.TimePolicy, rows: DataFrame) -> DataFrame:
-        windowed = transom.stream(rows, time=policy).key_by("key").window(shape)
+        windowed = transom.stream(rows, time=policy).key_by(F.expr(KEY)).window(shape)
         if in_order:
             windowed = triggered(windowed, shape, random.Random(seed), unit)
         windowed = windowed.with_pane().with_late_rows().with_dead_letters()
@@ -140,28 +144,32 @@ def source(chosen: random.Random, part: int, unit: int, *, disorder: int) -> lis
         at = None if chosen.random() < 0.03 else instant(BASE + time)
         # Values differ, so that the row with the largest one is known.
         value = 1_000 * chosen.randrange(100) + 4 * number + part
-        rows.append((f"k{chosen.randrange(keys)}", part, at, value))
-    rows.append(("last", part, instant(BASE + SPAN * unit), 0))
+        key = "without number" if chosen.random() < 0.03 else f"k{chosen.randrange(keys)}"
+        rows.append((key, part, at, value))
+    rows.append(("k99", part, instant(BASE + SPAN * unit), 0))
     return rows
 
 
-def found(rows: list[Row]) -> list[str]:
+def found(rows: list[Row], *ignored: str) -> list[str]:
     """The rows in an order, without what differs from run to run."""
     kept = [
-        {name: value for name, value in row.asDict().items() if name not in OF_A_RUN}
+        {name: value for name, value in row.asDict().items() if name not in (*OF_A_RUN, *ignored)}
         for row in rows
     ]
     return sorted(str(row) for row in kept)
 
 
-def tagged(outcome: Outcome, tag: str) -> list[str]:
-    return found([r[tag] for rows in outcome.by_batch.values() for r in rows if r["tag"] == tag])
+def tagged(outcome: Outcome, tag: str, *ignored: str) -> list[str]:
+    rows = [r[tag] for rows in outcome.by_batch.values() for r in rows if r["tag"] == tag]
+    return found(rows, *ignored)
 
 
-def assert_same(real_time: Outcome, micro_batches: Outcome) -> None:
+def assert_same(real_time: Outcome, micro_batches: Outcome, *ignored: str) -> None:
+    """Compare all that queries emit, but for the ignored fields of dead letters."""
     assert found(real_time.results) == found(micro_batches.results)
-    for tag in ("late", "dead_letters"):
-        assert tagged(real_time, tag) == tagged(micro_batches, tag)
+    assert tagged(real_time, "late") == tagged(micro_batches, "late")
+    letters = [tagged(of, "dead_letters", *ignored) for of in (real_time, micro_batches)]
+    assert letters[0] == letters[1]
     assert real_time.observed() == micro_batches.observed()
 
 
@@ -209,3 +217,47 @@ def test_the_rows_of_sources_have_the_results_of_micro_batches(
     known = replace(policy, partitions=[str(part) for part in range(len(sources))])
     batches = [[row for rows in sources for row in rows[place]] for place in PLACES]
     assert_same(real_time, run_stream(spark, partial(pipeline, known), SCHEMA, batches))
+
+
+@pytest.mark.parametrize("seed", SEEDS[: len(SEEDS) // 2])
+def test_event_time_has_the_results_of_micro_batches(
+    spark: SparkSession, tmp_path: Path, seed: int
+) -> None:
+    chosen = random.Random(seed)
+    unit = chosen.choice(UNITS)
+    time = transom.EventTime("time", delay=text(unit))
+    # Micro-batches try the late rows of sessions after the other rows of their batch.
+    shape = window(chosen, unit)
+    while isinstance(shape, transom.Session | transom.Count | transom.Global):
+        shape = window(chosen, unit)
+
+    def pipeline(rows: DataFrame) -> DataFrame:
+        windowed = transom.stream(rows, time=time).key_by(F.expr(KEY)).window(shape)
+        windowed = windowed.with_late_rows().with_dead_letters()
+        return windowed.agg(n=F.count("*"), values=F.sort_array(F.collect_list("value")))
+
+    def row(at: int) -> Values:
+        key = "without number" if chosen.random() < 0.1 else f"k{chosen.randrange(3)}"
+        time = None if chosen.random() < 0.1 else instant(BASE + at)
+        return (key, 0, time, chosen.randrange(1_000))
+
+    length = SPAN * unit // 3
+    batches: list[list[Values]] = []
+    for number in range(3):
+        begin = number * length
+        late = [row(begin - 2 * unit - chosen.randrange(length)) for _ in range(5 * number)]
+        ahead = [row(begin + place * length // 20) for place in range(20)]
+        # It moves the watermark, though it is in no window.
+        last = ("without number", 0, instant(BASE + begin + length), 0)
+        batches += [[*late, *ahead, last], [last]]
+    batches.append([("k99", 0, instant(BASE + 5 * SPAN * unit), 0)])
+    real_time = run_real_time(
+        spark,
+        pipeline,
+        SCHEMA,
+        [[batch] for batch in batches],
+        tmp_path,
+        restart=chosen.random() < 0.5,
+    )
+    # A dead letter has the watermark that its row has met, which is that of the batch there.
+    assert_same(real_time, run_stream(spark, pipeline, SCHEMA, batches), "watermark")

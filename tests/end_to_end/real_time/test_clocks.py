@@ -89,35 +89,44 @@ def test_a_substream_counts_its_rows_across_restarts(spark: SparkSession, tmp_pa
 
 
 @pytest.mark.parametrize(
-    "time",
+    ("time", "late", "met"),
     [
-        transom.EventTime("time", delay="0 seconds"),
-        transom.TimePolicy("time", out_of_order=transom.Drop("2 seconds")),
+        (transom.EventTime("time", delay="0 seconds"), [5], [2, 30]),
+        (transom.TimePolicy("time", out_of_order=transom.Drop("2 seconds")), [], [None, None]),
     ],
     ids=["event time", "a policy"],
 )
-def test_a_row_whose_key_fails_is_a_dead_letter_and_moves_no_watermark(
-    spark: SparkSession, tmp_path: Path, time: transom.EventTime | transom.TimePolicy
+def test_a_row_whose_key_fails_moves_the_watermark_of_spark_alone(
+    spark: SparkSession,
+    tmp_path: Path,
+    time: transom.EventTime | transom.TimePolicy,
+    late: list[int],
+    met: list[int | None],
 ) -> None:
     def by_number(rows: DataFrame) -> DataFrame:
         stream = transom.stream(rows, time=time).key_by(F.expr("CAST(key AS INT) AS number"))
-        windows = stream.window(TEN).with_dead_letters()
+        windows = stream.window(TEN).with_late_rows().with_dead_letters()
         return windows.agg(values=F.sort_array(F.collect_list("value")))
 
     # The third row is out of order too. The row that fires the window comes after all others.
     rows = at(
         ("1", 1, 0, 1),
-        ("x", 30, 0, 2),
-        ("x", -9, 0, 3),
-        (None, 2, 0, 4),
+        (None, 2, 0, 2),
+        ("x", 30, 0, 3),
+        ("x", -9, 0, 4),
         ("1", 3, 0, 5),
         ("1", 40, 0, 6),
     )
     outcome = run_real_time(spark, by_number, SCHEMA, [[rows]], tmp_path)
     found = [(row["number"], bounds(row), row["values"]) for row in of_kind(outcome, "results")]
-    assert sorted(found, key=str) == [(1, (0, 10), [1, 5]), (None, (0, 10), [4])]
-    letters = [(row["row"]["value"], row["reason"]) for row in of_kind(outcome, "dead_letters")]
-    assert sorted(letters) == [(2, "key_failed"), (3, "key_failed")]
+    on_time = [1] if late else [1, 5]
+    assert sorted(found, key=str) == [(1, (0, 10), on_time), (None, (0, 10), [2])]
+    assert [row["row"]["value"] for row in of_kind(outcome, "late")] == late
+    letters = [
+        (row["row"]["value"], row["reason"], row["watermark"] and seconds(row["watermark"]))
+        for row in of_kind(outcome, "dead_letters")
+    ]
+    assert sorted(letters) == [(3, "key_failed", met[0]), (4, "key_failed", met[1])]
     counts = outcome.observed()
     assert counts["transom_rows_with_failed_keys"] == 2
     assert counts["transom_rows_dropped"] == counts["transom_rows_out_of_order"] == 0

@@ -106,6 +106,16 @@ final class ReportedWatermarks(
     state.arrivals.seen = now
   }
 
+  /** The watermark that a row meets.
+    *
+    * @param watermark
+    *   see `judge`
+    */
+  def metBy(task: Int, watermark: Long): Long = {
+    val bySource = math.max(byTask(task).source.watermark, watermark)
+    if (watchesSilence) math.max(bySource, state.watermark) else bySource
+  }
+
   /** Judges a row.
     *
     * @param task

@@ -306,7 +306,7 @@ abstract class WindowMapSide(plan: MapSidePlan) extends MapSide(plan.operatorPla
       case None => addJudged(row)
       case Some(reason) =>
         counts.add(RowCounts.In)
-        lateWatermark = Watermark.NotYet
+        lateWatermark = operatorPlan.convention.watermarkIn(row.getLong(watermarkAt))
         refuse(row, reason, None)
     }
 

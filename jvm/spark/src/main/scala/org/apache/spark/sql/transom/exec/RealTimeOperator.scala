@@ -57,6 +57,7 @@ private object RealTimeOperator {
       read.map(_.toAttribute),
       source.map(_.toAttribute),
       policy,
+      hasTimePolicy = input.operatorPlan.spec.policy.isDefined,
       input.arrival,
       LateWatermark.runningBatch(session).get.numStateStores,
       clocks.length)

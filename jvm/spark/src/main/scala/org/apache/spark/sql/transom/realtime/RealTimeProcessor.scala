@@ -164,12 +164,14 @@ private final class RealTimeTask(tasks: SourceTasks, heap: HeapState) {
     sources.foreach { sources =>
       val task = message.getInt(SourceMessage.Task)
       sources.noteRow(task)
+      val watermark = message.getLong(SourceMessage.Watermark)
       columns.pointTo(row)
-      if (columns.hasFailedKey) row.setLong(watermarkAt, Watermark.NotYet)
-      else if (RowRules.problemOfTime(columns).isEmpty) {
+      val isRefused = RowRules.problemOfTime(columns).isDefined ||
+        tasks.hasTimePolicy && columns.hasFailedKey
+      if (!isRefused) {
         sources.judge(
           task,
-          message.getLong(SourceMessage.Watermark),
+          watermark,
           message.getLong(SourceMessage.Arrival),
           columns.time,
           columns.arrival,
@@ -177,7 +179,11 @@ private final class RealTimeTask(tasks: SourceTasks, heap: HeapState) {
         // A dropped row keeps its own time, for its dead letter.
         if (judgement.dropped == null) row.setLong(timeAt, judgement.time)
         row.setLong(watermarkAt, judgement.watermark)
-        row.setLong(watermarkAt + 1, judgement.code)
+        if (tasks.hasTimePolicy) row.setLong(watermarkAt + 1, judgement.code)
+      } else {
+        // No policy sees such a row, and Spark's watermark is that of every row.
+        val met = if (tasks.hasTimePolicy) Watermark.NotYet else sources.metBy(task, watermark)
+        row.setLong(watermarkAt, met)
       }
     }
   }

@@ -90,6 +90,9 @@ object SourceMessage {
   * @param policy
   *   judges the rows of a source; none if the windows follow the wall clock, or the watermarks of
   *   substreams, which the operator of a key group keeps
+  * @param hasTimePolicy
+  *   whether the query has a time policy. If not, `policy` stands for event time, whose watermark
+  *   is Spark's: rows whose key has failed move it too, and a row behind it breaks no rule
   * @param arrival
   *   the arrival time of a row, in microseconds since 1970, if the policy needs it
   * @param partitions
@@ -102,6 +105,7 @@ final case class SourceTasks(
     input: Seq[Attribute],
     source: Option[Attribute],
     policy: Option[TimePolicy],
+    hasTimePolicy: Boolean,
     arrival: Option[Attribute],
     partitions: Int,
     clocks: Int) {
@@ -253,7 +257,7 @@ private final class SourceTask(tasks: SourceTasks, rows: Iterator[InternalRow])
 
   /** Whether the row to which `columns` points has a time that moves the watermark. */
   private def hasTime: Boolean =
-    RowRules.problemOfTime(columns).isEmpty && !columns.hasFailedKey
+    RowRules.problemOfTime(columns).isEmpty && !(hasTimePolicy && columns.hasFailedKey)
 
   private def watermark: Long = if (logic == null) Watermark.NotYet else logic.watermarkOf(own)
 
