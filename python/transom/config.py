@@ -72,7 +72,8 @@ def configure(builder: SparkSession.Builder, *, real_time: bool = False) -> Spar
     The jar is added to ``spark.jars``. Three settings make Spark keep state in RocksDB, write
     changelog checkpoints, and skip counting rows. If the JVM starts with the jar, two more settings
     make checkpoints on a local disk faster (docs/operations/sizing.md), and add transom's extension
-    to ``spark.sql.extensions``, which SQL needs (docs/sql.md). A setting that the builder,
+    to ``spark.sql.extensions``, which SQL needs (docs/sql.md). It starts without the jar if
+    ``PYSPARK_SUBMIT_ARGS`` has other jars after ``--jars``. A setting that the builder,
     ``spark-submit`` or ``spark-defaults.conf`` already has is not changed.
 
     If the builder starts a Spark Connect server in this process, as ``remote("local")`` does, the
@@ -123,8 +124,10 @@ def configure(builder: SparkSession.Builder, *, real_time: bool = False) -> Spar
     defaults = {PROVIDER: ROCKSDB}
     if not remote.startswith("sc://"):
         lists = {"spark.jars": jar_path()}
-        # A driver that runs already does not find classes of a jar that a session adds.
-        starts_with_jar = not _jvm_runs() or jar_path() in map(
+        # A driver does not find classes of a jar that a session adds after its start, nor of a jar
+        # of the builder if arguments name others: Spark starts with those alone.
+        has_jars = _jvm_runs() or "spark.jars" in _submit_arguments()[0]
+        starts_with_jar = not has_jars or jar_path() in map(
             _path, _items(outside.get("spark.jars", ""))
         )
         if starts_with_jar or remote:
@@ -196,7 +199,8 @@ def _settings_from_outside() -> Mapping[str, str]:
         SparkContext._ensure_initialized()
     if SparkContext._jvm is not None:
         return dict(SparkConf().getAll())
-    return _from_submit_args()
+    settings, file = _submit_arguments()
+    return _from_file(file) | settings
 
 
 def _from_file(path: Path) -> dict[str, str]:
@@ -207,7 +211,8 @@ def _from_file(path: Path) -> dict[str, str]:
     return {pair[1]: pair[2] for pair in pairs if pair}
 
 
-def _from_submit_args() -> dict[str, str]:
+def _submit_arguments() -> tuple[Mapping[str, str], Path]:
+    """Return the settings of ``PYSPARK_SUBMIT_ARGS``, and the file with those that it lacks."""
     settings = {}
     folder = os.environ.get("SPARK_CONF_DIR") or Path(_find_spark_home()) / "conf"
     file = Path(folder) / "spark-defaults.conf"
@@ -223,4 +228,4 @@ def _from_submit_args() -> dict[str, str]:
             settings[name] = chosen
         elif option == "--properties-file":
             file = Path(value)
-    return _from_file(file) | settings
+    return settings, file

@@ -141,6 +141,19 @@ def test_each_form_of_an_argument_of_submit_counts(
     assert transom.configure(builder())._options["spark.jars"] == f"one.jar,{jar}"
 
 
+def test_spark_starts_with_the_jars_of_its_arguments_alone(
+    jar: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for arguments, has_extension in [
+        ("--jars one.jar", False),
+        (f"--jars one.jar,{jar}", True),
+        ("--packages one:two:3", True),
+    ]:
+        monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", f"{arguments} pyspark-shell")
+        made = transom.configure(builder())
+        assert (EXTENSION.items() <= made._options.items()) == has_extension, arguments
+
+
 def test_a_file_given_to_submit_replaces_the_defaults(
     jar: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

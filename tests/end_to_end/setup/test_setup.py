@@ -84,7 +84,18 @@ def test_spark_submit_is_given_the_jar(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not LONG, reason="make check-long submits a program without the jar")
 def test_a_submitted_program_configures_a_session_without_the_jar(tmp_path: Path) -> None:
-    assert submitted(tmp_path, "configured") == "ok spark-submit alone\n"
+    assert submitted(tmp_path, "configured") == "ok session without the jar\n"
+
+
+@pytest.mark.skipif(not LONG, reason="starts a JVM: run by make check-long")
+def test_a_session_is_sent_the_jar_if_arguments_name_other_jars(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (other,) = (Path(pyspark.__file__).parent / "jars").glob("py4j-*.jar")
+    settings = " ".join(f"--conf {name}={value}" for name, value in setting_up.SETTINGS.items())
+    arguments = f"--master local[2] --jars {other} {settings} pyspark-shell"
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", arguments)
+    assert run(SETTING_UP, "configured", tmp_path) == "ok session without the jar\n"
 
 
 def submitted(folder: Path, way: str, *arguments: str) -> str:

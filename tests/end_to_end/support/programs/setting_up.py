@@ -113,9 +113,9 @@ def submitted(folder: Path) -> None:
 
 
 def configured(folder: Path) -> None:
-    """A script that spark-submit runs without the jar."""
+    """A script whose Spark starts without the jar."""
     spark = transom.configure(SparkSession.builder).getOrCreate()
-    query(spark, folder, "spark-submit alone")
+    query(spark, folder, "session without the jar")
     spark.stop()
 
 
