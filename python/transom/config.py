@@ -211,7 +211,7 @@ def _from_file(path: Path) -> dict[str, str]:
     return {pair[1]: pair[2] for pair in pairs if pair}
 
 
-def _submit_arguments() -> tuple[Mapping[str, str], Path]:
+def _submit_arguments() -> tuple[dict[str, str], Path]:
     """Return the settings of ``PYSPARK_SUBMIT_ARGS``, and the file with those that it lacks."""
     settings = {}
     folder = os.environ.get("SPARK_CONF_DIR") or Path(_find_spark_home()) / "conf"
