@@ -124,10 +124,11 @@ def configure(builder: SparkSession.Builder, *, real_time: bool = False) -> Spar
     defaults = {PROVIDER: ROCKSDB}
     if not remote.startswith("sc://"):
         lists = {"spark.jars": jar_path()}
-        # A driver does not find classes of a jar that a session adds after its start, nor of a jar
-        # of the builder if arguments name others: Spark starts with those alone.
-        has_jars = _jvm_runs() or "spark.jars" in _submit_arguments()[0]
-        starts_with_jar = not has_jars or jar_path() in map(
+        # A driver finds no classes of a jar that a session adds after its start. Arguments with
+        # jars come before the builder, so the driver starts with their jars alone.
+        arguments, _ = _submit_arguments()
+        has_its_jars = _jvm_runs() or "spark.jars" in arguments
+        starts_with_jar = not has_its_jars or jar_path() in map(
             _path, _items(outside.get("spark.jars", ""))
         )
         if starts_with_jar or remote:
@@ -199,8 +200,11 @@ def _settings_from_outside() -> Mapping[str, str]:
         SparkContext._ensure_initialized()
     if SparkContext._jvm is not None:
         return dict(SparkConf().getAll())
-    settings, file = _submit_arguments()
-    return _from_file(file) | settings
+    arguments, file = _submit_arguments()
+    if file is None:
+        folder = os.environ.get("SPARK_CONF_DIR") or Path(_find_spark_home()) / "conf"
+        file = Path(folder) / "spark-defaults.conf"
+    return _from_file(file) | arguments
 
 
 def _from_file(path: Path) -> dict[str, str]:
@@ -211,11 +215,10 @@ def _from_file(path: Path) -> dict[str, str]:
     return {pair[1]: pair[2] for pair in pairs if pair}
 
 
-def _submit_arguments() -> tuple[dict[str, str], Path]:
-    """Return the settings of ``PYSPARK_SUBMIT_ARGS``, and the file with those that it lacks."""
-    settings = {}
-    folder = os.environ.get("SPARK_CONF_DIR") or Path(_find_spark_home()) / "conf"
-    file = Path(folder) / "spark-defaults.conf"
+def _submit_arguments() -> tuple[dict[str, str], Path | None]:
+    """Return the settings in ``PYSPARK_SUBMIT_ARGS``, and the file that it names for others."""
+    settings: dict[str, str] = {}
+    file = None
     words = shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", ""))
     # Spark accepts both "--conf a=b" and "--conf=a=b".
     joined = [word.partition("=") for word in words if word.startswith("--")]

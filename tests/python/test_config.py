@@ -146,6 +146,7 @@ def test_spark_starts_with_the_jars_of_its_arguments_alone(
 ) -> None:
     for arguments, has_extension in [
         ("--jars one.jar", False),
+        ("--conf spark.jars=one.jar", False),
         (f"--jars one.jar,{jar}", True),
         ("--packages one:two:3", True),
     ]:
