@@ -238,8 +238,8 @@ def test_event_time_has_the_results_of_micro_batches(
 
     def row(at: int) -> Values:
         key = "without number" if chosen.random() < 0.1 else f"k{chosen.randrange(3)}"
-        time = None if chosen.random() < 0.1 else instant(BASE + at)
-        return (key, 0, time, chosen.randrange(1_000))
+        known = None if chosen.random() < 0.1 else instant(BASE + at)
+        return (key, 0, known, chosen.randrange(1_000))
 
     length = SPAN * unit // 3
     batches: list[list[Values]] = []

@@ -91,12 +91,16 @@ def test_a_substream_counts_its_rows_across_restarts(spark: SparkSession, tmp_pa
 @pytest.mark.parametrize(
     ("time", "late", "met"),
     [
-        (transom.EventTime("time", delay="0 seconds"), [5], [2, 30]),
-        (transom.TimePolicy("time", out_of_order=transom.Drop("2 seconds")), [], [None, None]),
+        (transom.EventTime("time", delay="0 seconds"), [5], [2, 30, 30]),
+        (
+            transom.TimePolicy("time", out_of_order=transom.Drop("2 seconds")),
+            [],
+            [None, None, None],
+        ),
     ],
     ids=["event time", "a policy"],
 )
-def test_a_row_whose_key_fails_moves_the_watermark_of_spark_alone(
+def test_a_row_whose_key_fails_moves_only_the_watermark_of_event_time(
     spark: SparkSession,
     tmp_path: Path,
     time: transom.EventTime | transom.TimePolicy,
@@ -108,15 +112,15 @@ def test_a_row_whose_key_fails_moves_the_watermark_of_spark_alone(
         windows = stream.window(TEN).with_late_rows().with_dead_letters()
         return windows.agg(values=F.sort_array(F.collect_list("value")))
 
-    # The third row is out of order too. The row that fires the window comes after all others.
+    # The fourth row is out of order too. The row that fires the window comes after all others.
     rows = at(
         ("1", 1, 0, 1),
         (None, 2, 0, 2),
         ("x", 30, 0, 3),
         ("x", -9, 0, 4),
         ("1", 3, 0, 5),
-        ("1", 40, 0, 6),
     )
+    rows += [("1", None, None, 6), *at(("1", 40, 0, 7))]
     outcome = run_real_time(spark, by_number, SCHEMA, [[rows]], tmp_path)
     found = [(row["number"], bounds(row), row["values"]) for row in of_kind(outcome, "results")]
     on_time = [1] if late else [1, 5]
@@ -126,7 +130,9 @@ def test_a_row_whose_key_fails_moves_the_watermark_of_spark_alone(
         (row["row"]["value"], row["reason"], row["watermark"] and seconds(row["watermark"]))
         for row in of_kind(outcome, "dead_letters")
     ]
-    assert sorted(letters) == [(3, "key_failed", met[0]), (4, "key_failed", met[1])]
+    reasons = [(3, "key_failed"), (4, "key_failed"), (6, "no_time")]
+    expected = [(*reason, watermark) for reason, watermark in zip(reasons, met, strict=True)]
+    assert sorted(letters) == expected
     counts = outcome.observed()
     assert counts["transom_rows_with_failed_keys"] == 2
     assert counts["transom_rows_dropped"] == counts["transom_rows_out_of_order"] == 0

@@ -334,6 +334,7 @@ private object ReportedWatermarksSuite {
       val own = sinceBegin.fold(Watermark.NotYet)(_ * Second)
       reported.noteRow(task)
       reported.judge(task, own, Watermark.NotYet, time * Second, 0L, judgement)
+      assert(reported.metBy(task, own) == judgement.watermark)
       inSeconds(judgement.watermark)
     }
 

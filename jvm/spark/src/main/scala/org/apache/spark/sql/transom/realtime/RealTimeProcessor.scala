@@ -166,9 +166,9 @@ private final class RealTimeTask(tasks: SourceTasks, heap: HeapState) {
       sources.noteRow(task)
       val watermark = message.getLong(SourceMessage.Watermark)
       columns.pointTo(row)
-      val isRefused = RowRules.problemOfTime(columns).isDefined ||
+      val isUnjudged = RowRules.problemOfTime(columns).isDefined ||
         tasks.hasTimePolicy && columns.hasFailedKey
-      if (!isRefused) {
+      if (!isUnjudged) {
         sources.judge(
           task,
           watermark,
@@ -181,7 +181,7 @@ private final class RealTimeTask(tasks: SourceTasks, heap: HeapState) {
         row.setLong(watermarkAt, judgement.watermark)
         if (tasks.hasTimePolicy) row.setLong(watermarkAt + 1, judgement.code)
       } else {
-        // No policy sees such a row, and Spark's watermark is that of every row.
+        // Under a policy, only a judged row meets a watermark. Spark's is there for every row.
         val met = if (tasks.hasTimePolicy) Watermark.NotYet else sources.metBy(task, watermark)
         row.setLong(watermarkAt, met)
       }
