@@ -137,6 +137,13 @@ final case class WindowSpec(
     case _ => false
   }
 
+  /** Whether rows may wait for each other on their way to the windows, as long as they arrive
+    * before the watermark passes the end of a window: neither a row, nor a smaller step of the
+    * watermark, nor the wall clock makes windows fire.
+    */
+  def rowsMayWait: Boolean =
+    !(firesOnRows || firesBetweenRows || needsClock || stageNeedsClock)
+
   /** Whether a sweep over lifetimes finds the windows. */
   def isSwept: Boolean =
     lifetime.isDefined || changesOnly || window.members.exists(_.isInstanceOf[SweptWindow])

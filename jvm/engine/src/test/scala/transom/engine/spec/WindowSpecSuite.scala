@@ -48,6 +48,25 @@ class WindowSpecSuite extends FunSuite {
     assert(fires(Purging(Every(5))))
   }
 
+  test("rows wait only for the ends of windows") {
+    assert(hours.rowsMayWait)
+    assert(hours.copy(time = Some(policy)).rowsMayWait)
+    assert(hours.copy(window = Session(5)).rowsMayWait)
+    assert(hours.copy(trigger = AfterWatermark(late = Some(AfterCount(2)))).rowsMayWait)
+    def early(trigger: Trigger) = AfterWatermark(early = Some(trigger))
+    Seq(
+      hours.copy(trigger = AfterCount(2)),
+      hours.copy(trigger = early(AfterCount(2))),
+      hours.copy(trigger = early(Every(5))),
+      hours.copy(trigger = early(Every(5, TriggerClock.Processing))),
+      hours.copy(trigger = Purging(Every(5, TriggerClock.Processing))),
+      hours.copy(allowedLatenessUs = 5),
+      hours.copy(time = Some(policy), idleTimeout = Some(IdleTimeout(1, IdleRule.LastRow))),
+      hours.copy(time = Some(policy.copy(idlePartitionUs = Some(5), partitionColumn = Some(3)))),
+      hours.copy(time = Some(policy.copy(overColumns = Seq(2)))),
+      Specs.of(Tumbling(10), ProcessingTime)).foreach(spec => assert(!spec.rowsMayWait, spec))
+  }
+
   test("EveryBatch cannot be nested in another trigger") {
     assertEquals(fieldAtFault(AfterWatermark(early = Some(EveryBatch))), "early")
     assertEquals(fieldAtFault(AfterWatermark(late = Some(EveryBatch))), "late")

@@ -83,7 +83,6 @@ private final class RealTimeTask(tasks: SourceTasks, heap: HeapState) {
   private var hasTicked = false
   // When the current message was sent.
   private var cameAtMs = 0L
-  private val row = new UnsafeRow(tasks.input.length)
   private val watermarkAt = tasks.input.length - JudgementColumns.count
   private val timeAt = tasks.input.indexWhere(_.exprId == operatorPlan.time.exprId)
   private lazy val columns = tasks.ruled
@@ -93,7 +92,6 @@ private final class RealTimeTask(tasks: SourceTasks, heap: HeapState) {
   private var hasBegun = false
   private var ended = 0
   private var hasEnded = false
-  private var isSaved = false
   // The watermark by which windows have fired, in the engine's convention.
   private var fired = Watermark.NotYet
 
@@ -101,55 +99,54 @@ private final class RealTimeTask(tasks: SourceTasks, heap: HeapState) {
   def handle(message: InternalRow): Iterator[InternalRow] = {
     if (!hasBegun) begin()
     cameAtMs = message.getLong(SourceMessage.Clock)
-    // Not each step of the watermark has a message of its own.
-    val isRow = message.getInt(SourceMessage.Kind) == SourceMessage.Row
-    if (isRow && firesBetweenRows && advances(message))
-      fire().map(result) ++ process(message)
-    else process(message)
-  }
-
-  private def process(message: InternalRow): Iterator[InternalRow] = {
-    val isDue = message.getInt(SourceMessage.Kind) match {
-      case SourceMessage.Row =>
-        judge(message)
-        groups.add(mapSide.push(row))
-        firesOnRows || groups.areFull
+    val task = message.getInt(SourceMessage.Task)
+    message.getInt(SourceMessage.Kind) match {
+      case SourceMessage.Rows =>
+        rowsOf(message).flatMap { from =>
+          // Not each step of the watermark has a message of its own.
+          if (firesBetweenRows && advances(task, from.watermark, from.arrival))
+            fire() ++ add(task, from)
+          else add(task, from)
+        }
       case SourceMessage.Seen =>
-        judge(message)
-        false
+        rowsOf(message).foreach(judge(task, _))
+        Pulled.none
       case SourceMessage.Begin =>
         val begun = sources.exists(_.begin(message.getInt(SourceMessage.Tasks)))
         val identified = !message.isNullAt(SourceMessage.Source) && sources.exists(
-          _.identify(
-            message.getInt(SourceMessage.Task),
-            message.getUTF8String(SourceMessage.Source).getBytes))
-        begun || identified
-      case SourceMessage.Advanced => advances(message)
+          _.identify(task, message.getUTF8String(SourceMessage.Source).getBytes))
+        fireIf(begun || identified)
+      case SourceMessage.Advanced => fireIf(advances(message))
+      // After the end of the batch the state is written, and the next batch has ticks too.
+      case SourceMessage.Tick if hasEnded => Pulled.none
       case SourceMessage.Tick =>
-        // After the end of the batch the state is written, and the next batch has ticks too.
-        !hasEnded && {
-          hasTicked = operatorPlan.spec.needsClock
-          sources.exists(_.tick(cameAtMs * 1000L)) || hasTicked
-        }
+        hasTicked = operatorPlan.spec.needsClock
+        fireIf(sources.exists(_.tick(cameAtMs * 1000L)) || hasTicked)
       case SourceMessage.End =>
         ended += 1
         hasEnded = ended == message.getInt(SourceMessage.Tasks)
-        advances(message) || hasEnded
-    }
-    val results: Iterator[InternalRow] = if (isDue) fire().map(result) else Pulled.none
-    if (isSaved || !hasEnded) results
-    else {
-      isSaved = true
-      Pulled.andThen(results)(end())
+        val results = fireIf(advances(message) || hasEnded)
+        if (hasEnded) Pulled.andThen(results)(end()) else results
     }
   }
 
+  private def rowsOf(message: InternalRow): SourceRowsReader =
+    new SourceRowsReader(message.getBinary(SourceMessage.Payload), tasks.input.length)
+
+  private def add(task: Int, from: SourceRowsReader): Iterator[InternalRow] = {
+    judge(task, from)
+    groups.add(mapSide.push(from.row))
+    fireIf(firesOnRows || groups.areFull)
+  }
+
   /** Notes how far the source of a message has come. Returns whether windows may fire. */
-  private def advances(message: InternalRow): Boolean = sources.exists(
-    _.advance(
-      message.getInt(SourceMessage.Task),
-      message.getLong(SourceMessage.Watermark),
-      message.getLong(SourceMessage.Arrival)))
+  private def advances(message: InternalRow): Boolean = advances(
+    message.getInt(SourceMessage.Task),
+    message.getLong(SourceMessage.Watermark),
+    message.getLong(SourceMessage.Arrival))
+
+  private def advances(task: Int, watermark: Long, arrival: Long): Boolean =
+    sources.exists(_.advance(task, watermark, arrival))
 
   private def result(row: InternalRow): InternalRow = {
     report.count(System.currentTimeMillis() - cameAtMs)
@@ -157,34 +154,24 @@ private final class RealTimeTask(tasks: SourceTasks, heap: HeapState) {
     output
   }
 
-  /** Makes the row of a message the current one, judges it, and writes the judgement into it. */
-  private def judge(message: InternalRow): Unit = {
-    val bytes = message.getBinary(SourceMessage.Payload)
-    row.pointTo(bytes, bytes.length)
-    sources.foreach { sources =>
-      val task = message.getInt(SourceMessage.Task)
-      sources.noteRow(task)
-      val watermark = message.getLong(SourceMessage.Watermark)
-      columns.pointTo(row)
-      val isUnjudged = RowRules.problemOfTime(columns).isDefined ||
-        tasks.hasTimePolicy && columns.hasFailedKey
-      if (!isUnjudged) {
-        sources.judge(
-          task,
-          watermark,
-          message.getLong(SourceMessage.Arrival),
-          columns.time,
-          columns.arrival,
-          judgement)
-        // A dropped row keeps its own time, for its dead letter.
-        if (judgement.dropped == null) row.setLong(timeAt, judgement.time)
-        row.setLong(watermarkAt, judgement.watermark)
-        if (tasks.hasTimePolicy) row.setLong(watermarkAt + 1, judgement.code)
-      } else {
-        // Under a policy, only a judged row meets a watermark. Spark's is there for every row.
-        val met = if (tasks.hasTimePolicy) Watermark.NotYet else sources.metBy(task, watermark)
-        row.setLong(watermarkAt, met)
-      }
+  /** Judges a row, and writes the judgement into it. */
+  private def judge(task: Int, from: SourceRowsReader): Unit = sources.foreach { sources =>
+    import from.row
+    sources.noteRow(task)
+    columns.pointTo(row)
+    val isUnjudged = RowRules.problemOfTime(columns).isDefined ||
+      tasks.hasTimePolicy && columns.hasFailedKey
+    if (!isUnjudged) {
+      val (watermark, arrival) = (from.watermark, from.arrival)
+      sources.judge(task, watermark, arrival, columns.time, columns.arrival, judgement)
+      // A dropped row keeps its own time, for its dead letter.
+      if (judgement.dropped == null) row.setLong(timeAt, judgement.time)
+      row.setLong(watermarkAt, judgement.watermark)
+      if (tasks.hasTimePolicy) row.setLong(watermarkAt + 1, judgement.code)
+    } else {
+      // Under a policy, only a judged row meets a watermark. Spark's is there for every row.
+      val met = if (tasks.hasTimePolicy) Watermark.NotYet else sources.metBy(task, from.watermark)
+      row.setLong(watermarkAt, met)
     }
   }
 
@@ -203,6 +190,8 @@ private final class RealTimeTask(tasks: SourceTasks, heap: HeapState) {
     }
   }
 
+  private def fireIf(isDue: Boolean): Iterator[InternalRow] = if (isDue) fire() else Pulled.none
+
   /** Processes all rows that have come, and fires the windows that the watermark has passed. */
   private def fire(): Iterator[InternalRow] = {
     val nowMs = System.currentTimeMillis()
@@ -216,18 +205,22 @@ private final class RealTimeTask(tasks: SourceTasks, heap: HeapState) {
     fired = reached
     val ticks = hasTicked
     hasTicked = false
-    groups.due(watermark, reached, ofAll = ticks).iterator.flatMap { group =>
-      val operator = open(group, nowMs)
-      val inputs = Iterator.single(new GroupInput.Advanced(advance)) ++
-        task.inputs(groups.take(group, reached), Watermark.NotYet) ++
-        Option.when(ticks)(GroupInput.Tick)
-      Pulled.andDo(operator.process(inputs)) {
-        groups.setTimer(group, operator.nextTimer)
-        report.counts.add(operator.counts.bytes)
-        operator.gauges.foreach(gauges => groups.setOpen(group, gauges.open))
-        heap.trim()
+    groups
+      .due(watermark, reached, ofAll = ticks)
+      .iterator
+      .flatMap { group =>
+        val operator = open(group, nowMs)
+        val inputs = Iterator.single(new GroupInput.Advanced(advance)) ++
+          task.inputs(groups.take(group, reached), Watermark.NotYet) ++
+          Option.when(ticks)(GroupInput.Tick)
+        Pulled.andDo(operator.process(inputs)) {
+          groups.setTimer(group, operator.nextTimer)
+          report.counts.add(operator.counts.bytes)
+          operator.gauges.foreach(gauges => groups.setOpen(group, gauges.open))
+          heap.trim()
+        }
       }
-    }
+      .map(result)
   }
 
   private def open(group: Int, nowMs: Long): KeyGroupOperator[InternalRow] = {

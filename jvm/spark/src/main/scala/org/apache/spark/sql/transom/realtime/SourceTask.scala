@@ -7,14 +7,14 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.transom.aggregate.UnsafeRows
 import org.apache.spark.sql.transom.exchange.RuledColumns
-import org.apache.spark.sql.transom.planned.{KeyedLayout, SliceLayout, WindowOperatorPlan}
+import org.apache.spark.sql.transom.planned.{KeyedLayout, SliceLayout, TaskLimits, WindowOperatorPlan}
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
 import transom.engine.judge.{Judgement, SeenRows, SourceWatermark, TimePolicyLogic}
 import transom.engine.runtime.RowRules
 import transom.engine.spec.TimePolicy
-import transom.engine.state.{ByteRange, KeyGroups}
+import transom.engine.state.{ByteRange, KeyGroups, StateReader, StateWriter}
 import transom.engine.time.Watermark
 import transom.engine.window.{GridSlices, RowContext, SessionSlices}
 
@@ -30,13 +30,13 @@ import transom.engine.window.{GridSlices, RowContext, SessionSlices}
   * arrival    the latest arrival by the rows of this batch, if a time policy needs it; microseconds
   *            since 1970
   * clock      the wall clock when the task sent the message, milliseconds since 1970
-  * payload    the bytes of a row, in rows and `Seen`; null in other messages
+  * payload    the rows of `Rows` and `Seen`, see SourceRows; null in other messages
   * }}}
   *
-  * A row goes to its key group. The other messages go to the first key group of each task of the
-  * operator. Messages of a task arrive in the order in which it has sent them. So an `End` says
-  * that all rows of its task have come, and the operator has all rows of a batch once every task
-  * has sent one.
+  * `Rows` goes to the task of the operator that has the key groups of its rows. The other
+  * messages go to all tasks. A message reaches a task as one for its first key group. Messages of
+  * a task arrive in the order in which it has sent them. So an `End` says that all rows of its
+  * task have come, and the operator has all rows of a batch once every task has sent one.
   */
 object SourceMessage {
   final val Group = 0
@@ -49,8 +49,8 @@ object SourceMessage {
   final val Clock = 7
   final val Payload = 8
 
-  /** A row. */
-  final val Row = 0
+  /** Rows for one task of the operator. */
+  final val Rows = 0
 
   /** The task has started, or knows its source now. */
   final val Begin = 1
@@ -153,6 +153,9 @@ final case class SourceTasks(
 
 /** Sends the rows of a source with the watermark that each has met. Each message overwrites the
   * one before it.
+  *
+  * A message has a cost, whatever its size. So rows wait for others, until their task of the
+  * operator has a full message or windows may fire.
   */
 private final class SourceTask(tasks: SourceTasks, rows: Iterator[InternalRow])
     extends AbstractIterator[InternalRow] {
@@ -184,51 +187,32 @@ private final class SourceTask(tasks: SourceTasks, rows: Iterator[InternalRow])
   private var stretch = Option.empty[Long]
   private var compared = Watermark.NotYet
   private var hasEnded = false
-  // The row that follows the messages about it.
-  private var row: InternalRow = _
-  private var isForAll = false
   // Null if the windows depend on no silence.
   private val seen = SeenRows.of(operatorPlan.spec).orNull
+  private val rowsMayWait = operatorPlan.spec.rowsMayWait
+  private val fullSize = TaskLimits.current.payload
+  // The rows that wait, for each task of the operator.
+  private val waiting = Array.fill(receivers)(new SourceRows)
+  private var out = toAll(SourceMessage.Begin)
 
-  // How many tasks of the operator have not received the current message.
-  private var toSend = 0
-  send(SourceMessage.Begin)
-
-  override def hasNext: Boolean = toSend > 0 || !hasEnded
+  override def hasNext: Boolean = {
+    while (!out.hasNext && !hasEnded) out = step()
+    out.hasNext
+  }
 
   override def next(): InternalRow =
-    if (toSend > 0) {
-      toSend -= 1
-      message.setInt(SourceMessage.Group, KeyGroups.idOf(toSend))
-      message
-    } else if (row != null) {
-      if (id == null) {
-        id = row.getUTF8String(sourceAt).clone()
-        send(SourceMessage.Begin)
-        next()
-      } else if (isForAll) {
-        isForAll = false
-        send(SourceMessage.Seen)
-        message.update(SourceMessage.Payload, row.asInstanceOf[UnsafeRow].getBytes)
-        next()
-      } else {
-        val last = row
-        row = null
-        ofRow(last)
-      }
-    } else if (advances()) {
+    if (hasNext) out.next() else throw new NoSuchElementException("no further message")
+
+  /** The messages about the watermark, about the next row, or about the end of the source. */
+  private def step(): Iterator[InternalRow] =
+    if (advances()) {
       stretch = Some(stretchOf(watermark))
-      send(SourceMessage.Advanced)
-      next()
-    } else if (rows.hasNext) {
-      row = rows.next()
-      isForAll = seen != null && seen.isSeen(timeOf(row), System.currentTimeMillis())
-      next()
-    } else if (!hasEnded) {
+      allWaiting ++ toAll(SourceMessage.Advanced)
+    } else if (rows.hasNext) read(rows.next().asInstanceOf[UnsafeRow])
+    else {
       hasEnded = true
-      send(SourceMessage.End)
-      next()
-    } else throw new NoSuchElementException("no further message")
+      allWaiting ++ toAll(SourceMessage.End)
+    }
 
   /** Whether the watermark has passed a time at which windows may fire since the last message. */
   private def advances(): Boolean = {
@@ -239,20 +223,52 @@ private final class SourceTask(tasks: SourceTasks, rows: Iterator[InternalRow])
     hasMoved && !stretch.contains(stretchOf(reached))
   }
 
-  /** Makes a message the current one, for each task of the operator. */
-  private def send(kind: Int): Unit = {
+  /** Reads a row, which meets the watermark of the rows before it. */
+  private def read(row: UnsafeRow): Iterator[InternalRow] = {
+    UnsafeRows.bytesOf(toKey(row), key)
+    val to = KeyGroups.groupOf(KeyGroups.hash(key), operatorPlan.keyGroups) % receivers
+    columns.pointTo(row)
+    val first = if (id != null && seen == null) Iterator.empty else messagesBefore(row)
+    waiting(to).add(watermark, own.arrival, row)
+    if (logic != null && hasTime)
+      logic.judge(own, columns.time, columns.arrival, RowContext.NoEnd, judgement)
+    if (rowsMayWait && waiting(to).length < fullSize) first else first ++ rowsFor(to)
+  }
+
+  /** The messages that all tasks of the operator need before a row. */
+  private def messagesBefore(row: UnsafeRow): Iterator[InternalRow] = {
+    val identified = if (id == null) {
+      id = row.getUTF8String(sourceAt).clone()
+      toAll(SourceMessage.Begin)
+    } else Iterator.empty
+    val time = if (hasTime) columns.time else RowContext.NoTime
+    if (seen == null || !seen.isSeen(time, System.currentTimeMillis())) identified
+    else {
+      val one = new SourceRows
+      one.add(watermark, own.arrival, row)
+      identified ++ toAll(SourceMessage.Seen, one.take())
+    }
+  }
+
+  private def allWaiting: Iterator[InternalRow] =
+    waiting.indices.iterator.filterNot(waiting(_).isEmpty).flatMap(rowsFor)
+
+  private def rowsFor(to: Int): Iterator[InternalRow] =
+    Iterator.single(to).map(sent(SourceMessage.Rows, _, waiting(to).take()))
+
+  private def toAll(kind: Int, payload: Array[Byte] = null): Iterator[InternalRow] =
+    Iterator.range(0, receivers).map(sent(kind, _, payload))
+
+  /** Makes a message for a task of the operator the current one. */
+  private def sent(kind: Int, to: Int, payload: Array[Byte]): InternalRow = {
+    message.setInt(SourceMessage.Group, KeyGroups.idOf(to))
     message.setInt(SourceMessage.Kind, kind)
     message.update(SourceMessage.Source, id)
     message.setLong(SourceMessage.Watermark, watermark)
     message.setLong(SourceMessage.Arrival, own.arrival)
     message.setLong(SourceMessage.Clock, System.currentTimeMillis())
-    message.update(SourceMessage.Payload, null)
-    toSend = receivers
-  }
-
-  private def timeOf(row: InternalRow): Long = {
-    columns.pointTo(row)
-    if (hasTime) columns.time else RowContext.NoTime
+    message.update(SourceMessage.Payload, payload)
+    message
   }
 
   /** Whether the row to which `columns` points has a time that moves the watermark. */
@@ -260,24 +276,6 @@ private final class SourceTask(tasks: SourceTasks, rows: Iterator[InternalRow])
     RowRules.problemOfTime(columns).isEmpty && !(hasTimePolicy && columns.hasFailedKey)
 
   private def watermark: Long = if (logic == null) Watermark.NotYet else logic.watermarkOf(own)
-
-  private def ofRow(row: InternalRow): InternalRow = {
-    UnsafeRows.bytesOf(toKey(row), key)
-    val group = KeyGroups.groupOf(KeyGroups.hash(key), operatorPlan.keyGroups)
-    message.setInt(SourceMessage.Group, KeyGroups.idOf(group))
-    message.setInt(SourceMessage.Kind, SourceMessage.Row)
-    message.update(SourceMessage.Source, null)
-    message.setLong(SourceMessage.Watermark, watermark)
-    message.setLong(SourceMessage.Arrival, own.arrival)
-    message.setLong(SourceMessage.Clock, System.currentTimeMillis())
-    message.update(SourceMessage.Payload, row.asInstanceOf[UnsafeRow].getBytes)
-    if (logic != null) {
-      columns.pointTo(row)
-      if (hasTime)
-        logic.judge(own, columns.time, columns.arrival, RowContext.NoEnd, judgement)
-    }
-    message
-  }
 }
 
 private object SourceTask {
@@ -286,4 +284,72 @@ private object SourceTask {
     * unknown to the task: 10 ms. Each message has a cost, and results wait for it.
     */
   final val StepUs = 10000L
+}
+
+/** Buffers rows of a source, each with what its source has come to before it.
+  *
+  * {{{
+  * for each row: the differences of the watermark and of the latest arrival to those of the row
+  * before it, length of the row, row
+  * }}}
+  */
+private final class SourceRows {
+  private val written = new StateWriter
+  private var watermark = 0L
+  private var arrival = 0L
+  private val bytes = new ByteRange
+
+  def isEmpty: Boolean = length == 0
+
+  /** The number of bytes. */
+  def length: Int = written.length
+
+  /** @param atWatermark
+    *   the watermark before the row, see `SourceMessage`
+    * @param atArrival
+    *   the latest arrival before the row
+    */
+  def add(atWatermark: Long, atArrival: Long, row: UnsafeRow): Unit = {
+    written.signed(atWatermark - watermark)
+    written.signed(atArrival - arrival)
+    UnsafeRows.bytesOf(row, bytes)
+    written.array(bytes.bytes, bytes.offset, bytes.length)
+    watermark = atWatermark
+    arrival = atArrival
+  }
+
+  /** Returns a copy of all rows and removes them. */
+  def take(): Array[Byte] = {
+    watermark = 0L
+    arrival = 0L
+    written.take()
+  }
+}
+
+/** Reads rows that `SourceRows` has written. The current row lies in their bytes. So it may be
+  * changed, and the next one takes its place.
+  *
+  * @param columns
+  *   number of columns of a row
+  */
+private final class SourceRowsReader(rows: Array[Byte], columns: Int)
+    extends AbstractIterator[SourceRowsReader] {
+  private val in = new StateReader(rows)
+
+  /** The watermark before the current row. */
+  var watermark: Long = 0L
+
+  /** The latest arrival before the current row. */
+  var arrival: Long = 0L
+  val row: UnsafeRow = new UnsafeRow(columns)
+
+  override def hasNext: Boolean = in.offset < rows.length
+
+  override def next(): SourceRowsReader = {
+    watermark += in.signed()
+    arrival += in.signed()
+    val length = in.skipArray()
+    row.pointTo(rows, UnsafeRows.ArrayOffset + in.offset - length, length)
+    this
+  }
 }
