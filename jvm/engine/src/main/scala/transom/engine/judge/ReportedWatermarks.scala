@@ -6,7 +6,7 @@ import scala.collection.mutable.ArrayBuffer
 import scala.jdk.CollectionConverters._
 
 import transom.engine.spec.{TimePolicy, WindowSpec}
-import transom.engine.state.{KeyBytes, StateMap, StateValue}
+import transom.engine.state.{KeyBytes, StateReader, StateWriter, UnknownStateVersion}
 import transom.engine.time.Watermark
 import transom.engine.window.{GridWindow, RowContext}
 
@@ -35,35 +35,25 @@ import transom.engine.window.{GridWindow, RowContext}
   *
   * @param windows
   *   the spec of the windows
-  * @param store
-  *   the watermark of each source. The empty id stands for the sources that have never had a row
-  * @param input
-  *   what is known about all sources together
+  * @param before
+  *   what the batch before has saved; null in the first batch
   */
-final class ReportedWatermarks(
-    policy: TimePolicy,
-    windows: WindowSpec,
-    store: StateMap,
-    input: StateValue) {
+final class ReportedWatermarks(policy: TimePolicy, windows: WindowSpec, before: Array[Byte]) {
   private val logic = new TimePolicyLogic(policy)
   private val closing = windows.idleTimeout.map(IdleClosing.of(_, windows))
   private val watchesSilence = closing.isDefined || policy.idlePartitionUs.isDefined
   private val bySource = new HashMap[KeyBytes, PartitionWatermark]
   private val byTask = ArrayBuffer.empty[PartitionWatermark]
   private val met = new SourceWatermark
-  private val state = InputState.read(input.get)
+  private var state = new InputState
   // `NotYet` before the first tick. Until then, the times at which rows were seen are relative to
   // the last tick of the batch before.
   private var now = Watermark.NotYet
   // Stands for the sources that have never had a row.
   private var unknown = newSource()
-  private var byRows = state.watermark
   private var closings = 0
-  store.entries.foreach { case (id, bytes) =>
-    val source = PartitionWatermark.of(bytes)
-    if (id.isEmpty) unknown = source else bySource.put(KeyBytes.of(id), source)
-  }
-  closing.foreach(_.windows.restore(state.windows))
+  Option(before).foreach(restore)
+  private var byRows = state.watermark
 
   /** The watermark of the windows. It never falls. */
   def watermark: Long = state.watermark
@@ -157,7 +147,6 @@ final class ReportedWatermarks(
       if (moves) {
         source.watermark = math.max(source.watermark, watermark)
         source.arrival = math.max(source.arrival, arrival)
-        reported.isChanged = true
       }
       moves && move()
     }
@@ -196,10 +185,7 @@ final class ReportedWatermarks(
       val end = closing.endOut(closed)
       bySource.values.forEach { reported =>
         import reported.source
-        if (end > source.watermark) {
-          source.watermark = end
-          reported.isChanged = true
-        }
+        source.watermark = math.max(source.watermark, end)
       }
       state.watermark = math.max(state.watermark, closing.watermarkOut(closed))
     }
@@ -230,24 +216,53 @@ final class ReportedWatermarks(
     advances
   }
 
-  /** Writes what the next batch needs. The watermark of the windows may be ahead of silent
+  /** Returns what the next batch needs. The watermark of the windows may be ahead of silent
     * sources.
+    *
+    * {{{
+    * version byte, number of sources; of each source: id, watermark
+    * 1 if windows depend on silence, then: watermark of unknown sources, state of the input
+    * }}}
     */
-  def save(): Unit = {
+  def saved(): Array[Byte] = {
     if (now != Watermark.NotYet) moveSeen(_ - now)
+    val out = new StateWriter
+    out.byte(ReportedWatermarks.Version)
+    out.unsigned(bySource.size)
     bySource.forEach { (id, source) =>
-      if (source.isChanged || watchesSilence) store.put(id.bytes, source.bytes)
-      source.isChanged = false
+      out.array(id.bytes)
+      out.array(source.bytes)
     }
+    out.byte(if (watchesSilence) 1 else 0)
     if (watchesSilence) {
-      store.put(Array.emptyByteArray, unknown.bytes)
       closing.foreach { closing =>
         closing.forget(state.watermark)
         state.windows = closing.windows.saved
       }
-      input.put(state.bytes)
+      out.array(unknown.bytes)
+      out.array(state.bytes)
+    }
+    out.take()
+  }
+
+  private def restore(saved: Array[Byte]): Unit = {
+    import ReportedWatermarks.Version
+    val in = new StateReader(saved)
+    val version = in.byte()
+    if (version != Version) throw new UnknownStateVersion("the sources", version, Version)
+    (1L to in.unsigned()).foreach { _ =>
+      bySource.put(KeyBytes.of(in.array()), PartitionWatermark.of(in.array()))
+    }
+    if (in.byte() == 1) {
+      unknown = PartitionWatermark.of(in.array())
+      state = InputState.read(in.array())
+      closing.foreach(_.windows.restore(state.windows))
     }
   }
+}
+
+private object ReportedWatermarks {
+  private final val Version = 1
 }
 
 /** Decides which rows of a source the tasks of all windows must see, because windows depend on

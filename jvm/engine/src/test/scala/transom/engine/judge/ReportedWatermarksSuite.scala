@@ -4,7 +4,6 @@ import munit.FunSuite
 
 import transom.engine.conformance.driver.Specs
 import transom.engine.spec._
-import transom.engine.state.MemoryState
 import transom.engine.time.Watermark
 import transom.engine.window.{RowContext, Tumbling}
 
@@ -50,13 +49,12 @@ class ReportedWatermarksSuite extends FunSuite {
   }
 
   test("watermarks of earlier batches are restored") {
-    val state = new MemoryState
-    val before = new Sources(tasks = 2, state)
+    val before = new Sources(tasks = 2)
     before.identify(0, "a")
     before.identify(1, "b")
     before.advance(0, 10)
     before.advance(1, 20)
-    before.save()
+    val state = before.saved()
     val sources = new Sources(tasks = 0, state)
     assert(sources.begin(2))
     assertEquals(sources.watermark, Some(10))
@@ -72,24 +70,11 @@ class ReportedWatermarksSuite extends FunSuite {
     assertEquals(sources.watermark, Some(20))
   }
 
-  test("watermarks that have not changed are not written again") {
-    val state = new MemoryState
-    val written = state.map("watermarks")
-    val first = new Sources(tasks = 1, state)
-    first.identify(0, "a")
-    first.advance(0, 10)
-    first.save()
-    written.remove("a".getBytes)
-    first.save()
-    assertEquals(written.keys.size, 0)
-  }
-
   test("a new partition holds the watermark back until it has a row") {
-    val state = new MemoryState
-    val before = new Sources(tasks = 1, state)
+    val before = new Sources(tasks = 1)
     before.identify(0, "a")
     before.advance(0, 10)
-    before.save()
+    val state = before.saved()
     val sources = new Sources(tasks = 2, state)
     assertEquals(sources.watermark, NotYet)
     sources.identify(0, "a")
@@ -101,13 +86,12 @@ class ReportedWatermarksSuite extends FunSuite {
   }
 
   test("a source that no task reads any more still counts") {
-    val state = new MemoryState
-    val before = new Sources(tasks = 2, state)
+    val before = new Sources(tasks = 2)
     before.identify(0, "a")
     before.identify(1, "b")
     before.advance(0, 10)
     before.advance(1, 20)
-    before.save()
+    val state = before.saved()
     val sources = new Sources(tasks = 1, state)
     sources.identify(0, "b")
     sources.advance(0, 90)
@@ -165,8 +149,7 @@ class ReportedWatermarksSuite extends FunSuite {
   }
 
   test("the watermark of the windows does not fall behind a silent source after a restart") {
-    val state = new MemoryState
-    val before = new Sources(tasks = 2, state, idle = Some(60))
+    val before = new Sources(tasks = 2, idle = Some(60))
     before.tick(1000)
     before.identify(0, "a")
     before.identify(1, "b")
@@ -175,7 +158,7 @@ class ReportedWatermarksSuite extends FunSuite {
     before.advance(0, 30)
     before.tick(1060)
     assertEquals(before.watermark, Some(30))
-    before.save()
+    val state = before.saved()
     val sources = new Sources(tasks = 2, state, idle = Some(60))
     assertEquals(sources.watermark, Some(30))
     sources.identify(1, "b")
@@ -183,15 +166,14 @@ class ReportedWatermarksSuite extends FunSuite {
   }
 
   test("a source may be silent for longer than a batch, and no time passes between batches") {
-    val state = new MemoryState
-    val before = new Sources(tasks = 2, state, idle = Some(60))
+    val before = new Sources(tasks = 2, idle = Some(60))
     before.tick(1000)
     before.identify(0, "a")
     before.identify(1, "b")
     before.advance(0, 10)
     before.advance(1, 5)
     before.tick(1040)
-    before.save()
+    val state = before.saved()
     val sources = new Sources(tasks = 2, state, idle = Some(60))
     sources.identify(0, "a")
     assert(!sources.tick(5000))
@@ -202,13 +184,12 @@ class ReportedWatermarksSuite extends FunSuite {
   }
 
   test("sources that have never had a row may be silent for longer than a batch") {
-    val state = new MemoryState
-    val before = new Sources(tasks = 2, state, idle = Some(60))
+    val before = new Sources(tasks = 2, idle = Some(60))
     before.identify(0, "a")
     before.advance(0, 10)
     before.tick(1000)
     before.tick(1040)
-    before.save()
+    val state = before.saved()
     val sources = new Sources(tasks = 2, state, idle = Some(60))
     sources.identify(0, "a")
     assert(!sources.tick(5000))
@@ -217,8 +198,7 @@ class ReportedWatermarksSuite extends FunSuite {
   }
 
   test("windows with rows close once all sources have been silent") {
-    val state = new MemoryState
-    val sources = new Sources(tasks = 2, state, closing = Some(60))
+    val sources = new Sources(tasks = 2, closing = Some(60))
     sources.tick(1000)
     sources.identify(0, "a")
     sources.identify(1, "b")
@@ -235,18 +215,17 @@ class ReportedWatermarksSuite extends FunSuite {
     assertEquals(sources.closes, 1)
     // The next rows are late by the windows that have closed.
     assertEquals(sources.met(0, sinceBegin = Some(2), time = 3), Some(30))
-    sources.save()
+    val state = sources.saved()
     assertEquals(new Sources(tasks = 2, state, closing = Some(60)).watermark, Some(30))
   }
 
   test("the windows of a batch close in the next one") {
-    val state = new MemoryState
-    val before = new Sources(tasks = 1, state, closing = Some(60))
+    val before = new Sources(tasks = 1, closing = Some(60))
     before.identify(0, "a")
     before.met(0, sinceBegin = NotYet, time = 1)
     before.tick(1000)
     before.tick(1050)
-    before.save()
+    val state = before.saved()
     val sources = new Sources(tasks = 1, state, closing = Some(60))
     assert(!sources.tick(7000))
     assert(sources.tick(7010))
@@ -306,16 +285,12 @@ private object ReportedWatermarksSuite {
   /** Watermarks in seconds; None if there is none. */
   final class Sources(
       tasks: Int,
-      state: MemoryState = new MemoryState,
+      state: Option[Array[Byte]] = None,
       idle: Option[Int] = None,
       closing: Option[Int] = None) {
     private val windows =
       tens(policy.copy(idlePartitionUs = idle.map(_ * Second)), closing.map(_ * Second))
-    private val reported = new ReportedWatermarks(
-      windows.policy.get,
-      windows,
-      state.map("watermarks"),
-      state.value("input"))
+    private val reported = new ReportedWatermarks(windows.policy.get, windows, state.orNull)
     if (tasks > 0) begin(tasks): Unit
 
     def begin(tasks: Int): Boolean = reported.begin(tasks)
@@ -324,7 +299,7 @@ private object ReportedWatermarksSuite {
       reported.advance(task, to * Second, Watermark.NotYet)
     def tick(at: Int): Boolean = reported.tick(at * Second)
     def closes: Int = reported.idleCloses
-    def save(): Unit = reported.save()
+    def saved(): Option[Array[Byte]] = Some(reported.saved())
 
     def watermark: Option[Int] = inSeconds(reported.watermark)
 

@@ -1,7 +1,5 @@
 package org.apache.spark.sql.transom.realtime
 
-import java.nio.ByteBuffer
-
 import scala.collection.mutable.ArrayBuffer
 
 import org.apache.spark.TaskContext
@@ -15,7 +13,7 @@ import org.apache.spark.sql.transom.task.{KeyGroupTask, SparkKeyGroupState, Wind
 
 import transom.engine.judge.{Judgement, ReportedWatermarks}
 import transom.engine.runtime._
-import transom.engine.state.{HeapState, KeyGroups}
+import transom.engine.state.{HeapState, KeyGroups, StateReader, StateWriter}
 import transom.engine.time.{Advance, Watermark}
 
 /** The stateful processor of an operator in Real-Time Mode.
@@ -67,15 +65,12 @@ private final class RealTimeTask(tasks: SourceTasks, heap: HeapState) {
 
   private val task: KeyGroupTask = WindowTasks(operatorPlan).create()
   private val state = task.storeOf(heap)
-  private val reported = heap.map("reported_watermarks")
-  private val input = heap.value("reported_input")
-  private val awaiting = heap.map("awaiting")
+  // What a key group has besides its windows. One variable, because each costs milliseconds when
+  // a batch begins.
+  private val saved = heap.value("real_time")
   private lazy val groups = new TaskGroups(TaskContext.getPartitionId(), tasks)
   // None if windows do not follow the watermarks of sources.
-  private lazy val sources = tasks.policy.map { policy =>
-    heap.open(groups.first)
-    new ReportedWatermarks(policy, operatorPlan.spec, reported, input)
-  }
+  private var sources = Option.empty[ReportedWatermarks]
   private lazy val mapSide =
     new MapSidePlan(operatorPlan, tasks.input, Watermark.NotYet).create()
   private val firesOnRows = operatorPlan.spec.firesOnRows
@@ -183,10 +178,41 @@ private final class RealTimeTask(tasks: SourceTasks, heap: HeapState) {
       groups.setTimer(group, operator.nextTimer)
       operator.process(Iterator.empty).foreach(_ => ())
       operator.gauges.foreach(gauges => groups.setOpen(group, gauges.open))
-      awaiting.entries.foreach { case (key, segments) =>
-        groups.await(group, ByteBuffer.wrap(key).getLong, segments)
-        awaiting.remove(key)
+      restore(group)
+    }
+  }
+
+  private def restore(group: Int): Unit = {
+    val before = Option(saved.get).map(new StateReader(_))
+    val ofSources = before.map(_.array())
+    if (group == groups.first)
+      sources = tasks.policy.map(new ReportedWatermarks(_, operatorPlan.spec, ofSources.orNull))
+    before.foreach { in =>
+      (1L to in.unsigned()).foreach(_ => groups.await(group, in.signed(), in.array()))
+    }
+  }
+
+  /** Saves what a key group has besides its windows.
+    *
+    * {{{
+    * watermarks of the sources, in the first key group of the task; number of segments that wait;
+    * of each: the instant until which windows fire first, segments
+    * }}}
+    */
+  private def save(group: Int): Unit = {
+    val ofSources = sources.filter(_ => group == groups.first).map(_.saved())
+    val awaiting = groups.awaiting(group)
+    heap.open(group)
+    if (ofSources.isEmpty && awaiting.isEmpty) { if (saved.get != null) saved.remove() }
+    else {
+      val out = new StateWriter
+      out.array(ofSources.getOrElse(Array.emptyByteArray))
+      out.unsigned(awaiting.length)
+      awaiting.foreach { case (end, segments) =>
+        out.signed(end)
+        out.array(segments.getBinary(ExchangeFormat.Payload))
       }
+      saved.put(out.take())
     }
   }
 
@@ -230,20 +256,10 @@ private final class RealTimeTask(tasks: SourceTasks, heap: HeapState) {
 
   /** Writes the state, which Spark commits when the task ends, and returns the report. */
   private def end(): Iterator[InternalRow] = {
-    groups.all.foreach { group =>
-      heap.open(group)
-      groups.awaiting(group).zipWithIndex.foreach { case ((end, segments), number) =>
-        awaiting.put(
-          ByteBuffer.allocate(12).putLong(end).putInt(number).array,
-          segments.getBinary(ExchangeFormat.Payload))
-      }
-    }
-    heap.open(groups.first)
-    sources.foreach { sources =>
-      sources.save()
-      // All tasks close the windows of a silent input, and one of them counts.
-      if (groups.first == 0) report.counts.add(RowCounts.IdleCloses, sources.idleCloses)
-    }
+    groups.all.foreach(save)
+    // All tasks close the windows of a silent input, and one of them counts.
+    if (groups.first == 0)
+      sources.foreach(sources => report.counts.add(RowCounts.IdleCloses, sources.idleCloses))
     val held = heap.heldBytes
     heap.flush()
     report.counts.add(mapSide.counts.bytes)

@@ -183,8 +183,9 @@ private final class SourceTask(tasks: SourceTasks, rows: Iterator[InternalRow])
   private val key = new ByteRange
   private var id: UTF8String =
     if (sourceAt < 0) UTF8String.fromString(TaskContext.getPartitionId().toString) else null
-  // The stretch of time without firings in which the watermark of the last message is.
-  private var stretch = Option.empty[Long]
+  // The stretch of time without firings in which the watermark of the last message is, if any.
+  private var hasAdvanced = false
+  private var stretch = 0L
   private var compared = Watermark.NotYet
   private var hasEnded = false
   // Null if the windows depend on no silence.
@@ -206,7 +207,8 @@ private final class SourceTask(tasks: SourceTasks, rows: Iterator[InternalRow])
   /** The messages about the watermark, about the next row, or about the end of the source. */
   private def step(): Iterator[InternalRow] =
     if (advances()) {
-      stretch = Some(stretchOf(watermark))
+      hasAdvanced = true
+      stretch = stretchOf(watermark)
       allWaiting ++ toAll(SourceMessage.Advanced)
     } else if (rows.hasNext) read(rows.next().asInstanceOf[UnsafeRow])
     else {
@@ -220,7 +222,7 @@ private final class SourceTask(tasks: SourceTasks, rows: Iterator[InternalRow])
     // Most rows do not move the watermark.
     val hasMoved = reached != compared
     compared = reached
-    hasMoved && !stretch.contains(stretchOf(reached))
+    hasMoved && !(hasAdvanced && stretchOf(reached) == stretch)
   }
 
   /** Reads a row, which meets the watermark of the rows before it. */

@@ -5,8 +5,8 @@ package org.apache.spark.sql.transom
   *
   * {{{
   * rows of a source ──► SourceTask ──► messages ──► RealTimeProcessor ──► results
-  *                       watermark      by key       map side, engine, state on the heap
-  *                       of the source  group
+  *                       watermark      to the task  map side, engine, state on the heap
+  *                       of the source  of the key
   * }}}
   *
   * A batch lasts minutes here, and all its tasks run at the same time. Spark hands the processor
