@@ -155,7 +155,8 @@ final case class SourceTasks(
   * one before it.
   *
   * A message has a cost, whatever its size. So rows wait for others, until their task of the
-  * operator has a full message or windows may fire.
+  * operator has a full message, or windows may fire, or the first one has waited for some
+  * milliseconds. So at the end of a window few of its rows are left to process.
   */
 private final class SourceTask(tasks: SourceTasks, rows: Iterator[InternalRow])
     extends AbstractIterator[InternalRow] {
@@ -192,8 +193,9 @@ private final class SourceTask(tasks: SourceTasks, rows: Iterator[InternalRow])
   private val seen = SeenRows.of(operatorPlan.spec).orNull
   private val rowsMayWait = operatorPlan.spec.rowsMayWait
   private val fullSize = TaskLimits.current.payload
-  // The rows that wait, for each task of the operator.
+  // The rows that wait, for each task of the operator, and since when the first of them does.
   private val waiting = Array.fill(receivers)(new SourceRows)
+  private var waitingSinceMs = 0L
   private var out = toAll(SourceMessage.Begin)
 
   override def hasNext: Boolean = {
@@ -231,10 +233,14 @@ private final class SourceTask(tasks: SourceTasks, rows: Iterator[InternalRow])
     val to = KeyGroups.groupOf(KeyGroups.hash(key), operatorPlan.keyGroups) % receivers
     columns.pointTo(row)
     val first = if (id != null && seen == null) Iterator.empty else messagesBefore(row)
+    val nowMs = System.currentTimeMillis()
+    if (waiting.forall(_.isEmpty)) waitingSinceMs = nowMs
     waiting(to).add(watermark, own.arrival, row)
     if (logic != null && hasTime)
       logic.judge(own, columns.time, columns.arrival, RowContext.NoEnd, judgement)
-    if (rowsMayWait && waiting(to).length < fullSize) first else first ++ rowsFor(to)
+    if (!rowsMayWait || nowMs - waitingSinceMs >= SourceTask.LongestWaitMs) first ++ allWaiting
+    else if (waiting(to).length >= fullSize) first ++ rowsFor(to)
+    else first
   }
 
   /** The messages that all tasks of the operator need before a row. */
@@ -286,6 +292,9 @@ private object SourceTask {
     * unknown to the task: 10 ms. Each message has a cost, and results wait for it.
     */
   final val StepUs = 10000L
+
+  /** How long a row waits for others, if other rows come. */
+  final val LongestWaitMs = 2L
 }
 
 /** Buffers rows of a source, each with what its source has come to before it.
