@@ -69,7 +69,7 @@ private final class RealTimeTask(tasks: SourceTasks, heap: HeapState) {
   // a batch begins.
   private val saved = heap.value("real_time")
   private lazy val groups = new TaskGroups(TaskContext.getPartitionId(), tasks)
-  // None if windows do not follow the watermarks of sources.
+  // Known once the batch has begun. None if windows do not follow the watermarks of sources.
   private var sources = Option.empty[ReportedWatermarks]
   private lazy val mapSide =
     new MapSidePlan(operatorPlan, tasks.input, Watermark.NotYet).create()
@@ -203,8 +203,7 @@ private final class RealTimeTask(tasks: SourceTasks, heap: HeapState) {
     val ofSources = sources.filter(_ => group == groups.first).map(_.saved())
     val awaiting = groups.awaiting(group)
     heap.open(group)
-    if (ofSources.isEmpty && awaiting.isEmpty) { if (saved.get != null) saved.remove() }
-    else {
+    if (ofSources.nonEmpty || awaiting.nonEmpty) {
       val out = new StateWriter
       out.array(ofSources.getOrElse(Array.emptyByteArray))
       out.unsigned(awaiting.length)
@@ -213,7 +212,7 @@ private final class RealTimeTask(tasks: SourceTasks, heap: HeapState) {
         out.array(segments.getBinary(ExchangeFormat.Payload))
       }
       saved.put(out.take())
-    }
+    } else if (saved.get != null) saved.remove()
   }
 
   private def fireIf(isDue: Boolean): Iterator[InternalRow] = if (isDue) fire() else Pulled.none
