@@ -22,6 +22,10 @@ its RocksDB uses. The RocksDB of Spark's state store has no such limit.
 LOOPS = """A score is the mean time of an operation. Its error is half of the 99.9 % confidence
 interval. A row whose error exceeds a tenth of its score is noise: do not compare it.
 """
+BACKLOG = """All rows are in a topic before the query starts. The CPU time is that of all processes
+of the peer, from the start of the query to its last result. It contains the compiler's. The peer
+`transom` reads all rows in one micro-batch.
+"""
 GROWING = ("keys", "overlap", "gap_ms")
 
 
@@ -184,6 +188,29 @@ def latency(found: Found, drawn: Drawn) -> str:
     picture = drawn("latency", plots.latencies(found), "time from a window's end to its result")
     title = "\n### From a window's end to its result\n\nThe input is steady.\n"
     return f"{title}{picture}\n" + table(heads, rows)
+
+
+def backlog(found: Found) -> str:
+    """Return the section on the CPU time that a backlog takes."""
+    rows = [
+        [
+            peer,
+            f"{one.measurement.rows:,}",
+            *(
+                [f"{one.measurement.figures[name]:,.0f}" for name in ("cpu_s", "rows_a_cpu_second")]
+                if one.measurement.figures
+                else [one.measurement.failed or "", ""]
+            ),
+            ", ".join(f"{name} {value}" for name, value in one.measurement.parameters.items()),
+            f"`{one.record.commit}`",
+        ]
+        for peers in _starting(found, "backlog/").values()
+        for peer, one in peers.items()
+    ]
+    if not rows:
+        return ""
+    heads = ["peer", "rows", "CPU, s", "rows for each CPU second", "conditions", "commit"]
+    return f"\n### Rows that wait in Kafka\n\n{BACKLOG}\n" + table(heads, rows)
 
 
 def loops(found: Found) -> str:

@@ -57,6 +57,20 @@ def test_a_loop_whose_error_exceeds_a_tenth_of_its_score_is_noise(error: float, 
     assert f" | {shown} | us/op | 8 |" in sections.loops(reading.newest([record(1, loop)]))
 
 
+def test_a_backlog_has_its_cpu_time_or_what_went_wrong() -> None:
+    figures = {"cpu_s": 4.0, "seconds": 3.0, "rows_a_cpu_second": 250_000.0}
+    given = {"keys": 10}
+    taken = record(
+        1,
+        measured("backlog/kafka", "transom", parameters=given, figures=figures),
+        measured("backlog/kafka", "native", parameters=given, failed="counted 7 rows"),
+    )
+    shown = sections.backlog(reading.newest([taken]))
+    assert "| transom | 1,000,000 | 4 | 250,000 | keys 10 | `commit1` |" in shown
+    assert "| native | 1,000,000 | counted 7 rows |  | keys 10 | `commit1` |" in shown
+    assert sections.backlog(reading.newest([record(1, measured("q", "transom", 7))])) == ""
+
+
 def test_a_line_does_not_join_other_heaps() -> None:
     def point(keys: int, heap_gb: int) -> Measurement:
         given = {"shape": "t", "keys": keys, "heap_gb": heap_gb}
