@@ -245,9 +245,9 @@ final class ReportedWatermarks(policy: TimePolicy, windows: WindowSpec, before: 
     out.take()
   }
 
-  private def restore(saved: Array[Byte]): Unit = {
+  private def restore(bytes: Array[Byte]): Unit = {
     import ReportedWatermarks.Version
-    val in = new StateReader(saved)
+    val in = new StateReader(bytes)
     val version = in.byte()
     if (version != Version) throw new UnknownStateVersion("the sources", version, Version)
     (1L to in.unsigned()).foreach { _ =>

@@ -232,8 +232,8 @@ private final class SourceTask(tasks: SourceTasks, rows: Iterator[InternalRow])
     UnsafeRows.bytesOf(toKey(row), key)
     val to = KeyGroups.groupOf(KeyGroups.hash(key), operatorPlan.keyGroups) % receivers
     columns.pointTo(row)
-    val first = if (id != null && seen == null) Iterator.empty else messagesBefore(row)
     val nowMs = System.currentTimeMillis()
+    val first = if (id != null && seen == null) Iterator.empty else messagesBefore(row, nowMs)
     if (waiting.forall(_.isEmpty)) waitingSinceMs = nowMs
     waiting(to).add(watermark, own.arrival, row)
     if (logic != null && hasTime)
@@ -244,13 +244,13 @@ private final class SourceTask(tasks: SourceTasks, rows: Iterator[InternalRow])
   }
 
   /** The messages that all tasks of the operator need before a row. */
-  private def messagesBefore(row: UnsafeRow): Iterator[InternalRow] = {
+  private def messagesBefore(row: UnsafeRow, nowMs: Long): Iterator[InternalRow] = {
     val identified = if (id == null) {
       id = row.getUTF8String(sourceAt).clone()
       toAll(SourceMessage.Begin)
     } else Iterator.empty
     val time = if (hasTime) columns.time else RowContext.NoTime
-    if (seen == null || !seen.isSeen(time, System.currentTimeMillis())) identified
+    if (seen == null || !seen.isSeen(time, nowMs)) identified
     else {
       val one = new SourceRows
       one.add(watermark, own.arrival, row)

@@ -19,7 +19,7 @@ import transom.engine.firing.{AfterCount, AfterWatermark, Every, TriggerClock}
 import transom.engine.spec.{Accept, Periodic, TimePolicy, WindowSpec}
 import transom.engine.state.{ByteRange, KeyGroups}
 import transom.engine.time.Watermark
-import transom.engine.window.{Session, Window}
+import transom.engine.window.Session
 
 /** The messages of a task that reads a source. */
 class SourceTaskSuite extends ScalaCheckSuite {
@@ -103,9 +103,11 @@ private object SourceTaskSuite {
     */
   final case class Message(kind: Int, read: Int, bytes: Int, rows: List[Sent])
 
-  private def spec(window: Window): WindowSpec = TestSpecs.hours.copy(window = window)
   val specs: Gen[WindowSpec] =
-    Gen.oneOf(TestSpecs.hours, spec(Session(Hour)), TestSpecs.hours.copy(allowedLatenessUs = 5))
+    Gen.oneOf(
+      TestSpecs.hours,
+      TestSpecs.hours.copy(window = Session(Hour)),
+      TestSpecs.hours.copy(allowedLatenessUs = 5))
   val times: Gen[List[Long]] = Gen
     .oneOf(0, 1, 5, 60)
     .flatMap(Gen.listOfN(_, Gen.oneOf(Gen.choose(0L, 5 * Hour), Gen.const(Hour + Delay))))
