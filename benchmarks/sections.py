@@ -22,6 +22,19 @@ its RocksDB uses. The RocksDB of Spark's state store has no such limit.
 LOOPS = """A score is the mean time of an operation. Its error is half of the 99.9 % confidence
 interval. A row whose error exceeds a tenth of its score is noise: do not compare it.
 """
+LATENCY = """The input is steady. The rows `kafka` go from Kafka to Kafka. The closing row is the
+first row after the end of a window in the last partition. In Real-Time Mode a batch lasts for
+minutes, and no result leaves between two batches: the longest time shows whether a window has ended
+there. Spark's own windows have no final result in this mode: `kafka-running-counts` is the time
+from the last row of a window to the counts that contain it.
+"""
+LATENCIES = {
+    "p50_ms": "p50, ms",
+    "p99_ms": "p99, ms",
+    "longest_ms": "longest, ms",
+    "p50_closing_ms": "p50 from the closing row, ms",
+    "p99_closing_ms": "p99 from the closing row, ms",
+}
 BACKLOG = """All rows are in a topic before the query starts. The CPU time is that of all processes
 of the peer, from the start of the query to its last result. It contains the compiler's. The peer
 `transom` reads all rows in one micro-batch.
@@ -178,16 +191,18 @@ def latency(found: Found, drawn: Drawn) -> str:
     for name, peers in found.items():
         for peer, taken in peers.items():
             one = taken.measurement
-            cells = [f"{one.figures[name]:,.0f}" for name in ("p50_ms", "p99_ms") if one.figures]
-            cells = cells or [one.failed or "", ""]
+            known = [one.figures.get(name) for name in LATENCIES]
+            cells = ["" if figure is None else f"{figure:,.0f}" for figure in known]
+            if not one.figures:
+                cells[0] = one.failed or ""
             given = ", ".join(f"{name} {value}" for name, value in one.parameters.items())
             rows += [
                 [name.removeprefix("latency/"), peer, *cells, given, f"`{taken.record.commit}`"]
             ]
-    heads = ["windows", "peer", "p50, ms", "p99, ms", "conditions", "commit"]
+    heads = ["windows", "peer", *LATENCIES.values(), "conditions", "commit"]
     picture = drawn("latency", plots.latencies(found), "time from a window's end to its result")
-    title = "\n### From a window's end to its result\n\nThe input is steady.\n"
-    return f"{title}{picture}\n" + table(heads, rows)
+    title = "\n### From a window's end to its result"
+    return f"{title}\n\n{LATENCY}{picture}\n" + table(heads, rows)
 
 
 def backlog(found: Found) -> str:

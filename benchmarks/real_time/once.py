@@ -3,7 +3,7 @@
 ``python -m benchmarks.real_time.once PEER BROKERS INPUT OUTPUT WORK``. Reads the topic ``INPUT``,
 counts by key in windows of event time, and writes the topic ``OUTPUT`` until the process is killed.
 A row is ``key,microseconds``, and a result ``end,rows,key``. All peers have the settings of
-`transom.configure`.
+`transom.configure`. ``transom-counts-real-time`` also writes a new count for each row.
 """
 
 import argparse
@@ -19,7 +19,14 @@ from benchmarks.peers.spark_once import SETTINGS
 
 PARTITIONS = 2
 BATCH = "1 minute"
-PEERS = ("transom-real-time", "native-real-time", "transom", "transom-policy", "native")
+PEERS = (
+    "transom-real-time",
+    "transom-counts-real-time",
+    "native-real-time",
+    "transom",
+    "transom-policy",
+    "native",
+)
 # The tasks of Real-Time Mode need their slots at the same time.
 SLOTS = 2 * PARTITIONS + 2
 
@@ -48,7 +55,10 @@ def windows(rows: DataFrame, peer: str, size: str) -> DataFrame:
         stream = transom.stream(rows, time=policy, order="offset")
     else:
         stream = transom.stream(rows, time=transom.EventTime("at", delay="0 seconds"))
-    return stream.key_by("k").window(transom.Tumbling(size)).agg(count)
+    windowed = stream.key_by("k").window(transom.Tumbling(size))
+    if peer == "transom-counts-real-time":
+        windowed = windowed.trigger(transom.AfterWatermark(early=transom.AfterCount(1)))
+    return windowed.agg(count)
 
 
 def main() -> None:

@@ -25,6 +25,8 @@ def test_times_count_from_the_end_and_from_the_row_that_closes_the_last_partitio
             "p50_closing_ms": 25,
             "p90_closing_ms": 25,
             "p99_closing_ms": 25,
+            "longest_ms": 30,
+            "longest_closing_ms": 25,
             "short_windows": 0,
         }
     )
@@ -32,7 +34,16 @@ def test_times_count_from_the_end_and_from_the_row_that_closes_the_last_partitio
 
 def test_times_of_running_counts_count_from_the_last_row() -> None:
     figures = latencies({S: (3, 910_000)}, SENT, [S], from_last_row=True)
-    assert figures == pytest.approx({"p50_ms": 10, "p90_ms": 10, "p99_ms": 10, "short_windows": 0})
+    assert figures == pytest.approx(
+        {"p50_ms": 10, "p90_ms": 10, "p99_ms": 10, "longest_ms": 10, "short_windows": 0}
+    )
+
+
+def test_the_longest_time_is_that_of_one_window() -> None:
+    results = {S: (3, S + 30_000), 2 * S: (2, 2 * S + 70_000)}
+    sent = [[*SENT[0], 3 * S], [*SENT[1], 3 * S]]
+    figures = latencies(results, sent, [S, 2 * S], from_last_row=False)
+    assert (figures["p50_ms"], figures["longest_ms"]) == pytest.approx((50, 70))
 
 
 def test_a_window_with_missing_rows_is_short() -> None:
