@@ -23,10 +23,10 @@ LOOPS = """A score is the mean time of an operation. Its error is half of the 99
 interval. A row whose error exceeds a tenth of its score is noise: do not compare it.
 """
 LATENCY = """The input is steady. The rows `kafka` go from Kafka to Kafka. The closing row is the
-first row after the end of a window in the last partition. In Real-Time Mode a batch lasts for
-minutes, and no result leaves between two batches: the longest time shows whether a window has ended
-there. Spark's own windows have no final result in this mode: `kafka-running-counts` is the time
-from the last row of a window to the counts that contain it.
+first row after the end of a window in the last partition. In Real-Time Mode a batch lasts a minute,
+and no result leaves between two batches: the longest time is that of a window that has ended there.
+Spark's own windows have no final result in this mode. So `kafka-running-counts` is the time from
+the last row of a window to the counts that contain it, and transom does the same job there.
 """
 LATENCIES = {
     "p50_ms": "p50, ms",
