@@ -14,8 +14,8 @@ the time of ``native-real-time`` is from the last row of a window to the counts 
 own, ``kafka-running-counts``, compares these two.
 
 A batch of Real-Time Mode lasts a minute. No result leaves between two batches, and the end of a
-window lies in such a gap by chance. A run has four gaps, so about four windows of 240 may be late
-for this reason. The longest time is one of theirs.
+window lies in such a gap by chance. A run has four gaps, so the results of about four windows of
+240 may come later for this reason. The longest time is one of theirs.
 
 **Backlog.** The topic holds rows of 1,000 keys before a peer starts. A peer takes CPU time from the
 start of its query until the results of all windows of 10 seconds have been read. About 15 seconds
