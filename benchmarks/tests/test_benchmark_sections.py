@@ -71,6 +71,22 @@ def test_a_backlog_has_its_cpu_time_or_what_went_wrong() -> None:
     assert sections.backlog(reading.newest([record(1, measured("q", "transom", 7))])) == ""
 
 
+def test_a_latency_shows_the_figures_it_has_or_what_went_wrong() -> None:
+    figures = {"p50_ms": 6.0, "p99_ms": 7.0, "longest_ms": 8.0}
+    closing = {"p50_closing_ms": 1.0, "p99_closing_ms": 2.0}
+    given = {"keys": 10}
+    taken = record(
+        1,
+        measured("latency/kafka", "a", parameters=given, figures={**figures, **closing}),
+        measured("latency/kafka-running-counts", "b", parameters=given, figures=figures),
+        measured("latency/kafka", "c", parameters=given, failed="9 windows are short"),
+    )
+    shown = sections.latency(reading.newest([taken]), lambda *_: "")
+    assert "| kafka | a | 6 | 7 | 8 | 1 | 2 | keys 10 | `commit1` |" in shown
+    assert "| kafka-running-counts | b | 6 | 7 | 8 |  |  | keys 10 | `commit1` |" in shown
+    assert "| kafka | c | 9 windows are short |  |  |  |  | keys 10 | `commit1` |" in shown
+
+
 def test_a_line_does_not_join_other_heaps() -> None:
     def point(keys: int, heap_gb: int) -> Measurement:
         given = {"shape": "t", "keys": keys, "heap_gb": heap_gb}
