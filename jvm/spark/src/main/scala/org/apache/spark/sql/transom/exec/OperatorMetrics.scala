@@ -3,18 +3,20 @@ package org.apache.spark.sql.transom.exec
 import java.util.{UUID, WeakHashMap}
 
 import scala.collection.mutable
+import scala.jdk.CollectionConverters._
 
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateFunction, Max, Min, Sum}
+import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
 import org.apache.spark.sql.execution.{CollectMetricsExec, SparkPlan}
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.TransformWithStateExec
 import org.apache.spark.sql.transom.batch.SparkWatermark
 import org.apache.spark.sql.transom.realtime.TaskReport
 import org.apache.spark.sql.transom.task.{KeyGroupMetrics, KeyGroupProcessor}
 import org.apache.spark.sql.types._
+import org.apache.spark.util.CollectionAccumulator
 
 import transom.engine.runtime.{DeadLetterReason, Gauges, OpenByKeys, RowCount, RowCounts, TouchedWindows}
 import transom.engine.time.{Timeline, Watermark}
@@ -96,25 +98,19 @@ object OperatorMetrics {
   /** The metrics of a batch in Real-Time Mode, from the reports of its tasks. Besides the metrics
     * of micro-batches, there are the numbers of results by their latency: how long the row that
     * caused a result had been read before.
-    *
-    * @param report
-    *   the columns of `TaskReport.schema`, which are null in other rows
     */
-  def ofReports(report: Seq[Attribute]): Seq[NamedExpression] = {
-    val byName = report.map(column => column.name -> column).toMap
-    def aggregate(function: AggregateFunction): Expression = function.toAggregateExpression()
-    def total(names: Seq[String]): Expression = {
-      val sums = names.map(name => aggregate(Sum(Coalesce(Seq(byName(name), Literal(0L))))))
-      Coalesce(Seq(sums.reduce[Expression](Add(_, _)), Literal(0L)))
-    }
+  def ofReports(reports: CollectionAccumulator[Row]): Seq[NamedExpression] = {
+    def reported(of: Seq[Long] => Option[Long], names: Seq[String]): Expression =
+      ReportedMetric(reports, names.map(TaskReport.columns.indexOf(_)), of)
+    def total(names: String*): Expression = reported(values => Some(values.sum), names)
     val named = metrics.map(_.field.name).map { name =>
       val value = name match {
-        case "rows_dead_lettered" => total(DeadLetterReason.all.map(_.count.name).distinct)
-        case "earliest_open_us" => aggregate(Min(byName(name)))
+        case "rows_dead_lettered" => total(DeadLetterReason.all.map(_.count.name).distinct: _*)
+        case "earliest_open_us" => reported(_.minOption, Seq(name))
         case "watermark_us" | "watermark_delay_us" | "latest_open_us" =>
-          aggregate(Max(byName(name)))
+          reported(_.maxOption, Seq(name))
         case "partitions" => Literal.create(Nil, ArrayType(partitionType, containsNull = false))
-        case known if byName.contains(known) => total(Seq(known))
+        case known if TaskReport.columns.contains(known) => total(known)
         case _ => Literal(0L)
       }
       Alias(value, s"transom_$name")()
@@ -122,7 +118,7 @@ object OperatorMetrics {
     val latencies =
       TaskReport.LatencyBoundsMs.zip(TaskReport.LatencyNames).map { case (bound, name) =>
         val most = if (bound == Long.MaxValue) Literal(null, LongType) else Literal(bound)
-        CreateNamedStruct(Seq(Literal("up_to_ms"), most, Literal("results"), total(Seq(name))))
+        CreateNamedStruct(Seq(Literal("up_to_ms"), most, Literal("results"), total(name)))
       }
     named :+ Alias(CreateArray(latencies), "transom_result_latency")()
   }
@@ -188,6 +184,38 @@ object OperatorMetrics {
   /** The wall clock of the batch minus the watermark; none once the input has ended. */
   def delay(clockMs: Option[Long], watermark: Long): Option[Long] =
     clockMs.filter(_ => watermark < Timeline.EndOfTime).map(_ * 1000L - watermark)
+}
+
+/** A metric of a batch in Real-Time Mode. Spark evaluates it on the driver once the batch has
+  * ended.
+  *
+  * Spark allows only its own node for metrics in this mode. With aggregates, the node would
+  * generate code for all metrics in each task, and the results of a batch would wait for it.
+  *
+  * @param reports
+  *   the reports of the tasks
+  * @param columns
+  *   the columns of the reports that belong to the metric
+  * @param of
+  *   computes the metric from the values of the columns that are not null
+  */
+case class ReportedMetric(
+    reports: CollectionAccumulator[Row],
+    columns: Seq[Int],
+    of: Seq[Long] => Option[Long])
+    extends LeafExpression
+    with CodegenFallback {
+  override def dataType: DataType = LongType
+  override def nullable: Boolean = true
+  override def eval(input: InternalRow): Any = {
+    val values = for {
+      report <- reports.value.asScala.toSeq
+      column <- columns
+      if !report.isNullAt(column)
+    } yield report.getLong(column)
+    of(values).map(Long.box).orNull
+  }
+  override def toString: String = "reported"
 }
 
 /** The gauges of a key group as a row, because the driver may not know classes of transom when it

@@ -1,5 +1,6 @@
 package org.apache.spark.sql.transom.exec
 
+import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{EventTime => _, _}
@@ -10,8 +11,8 @@ import org.apache.spark.sql.streaming.{OutputMode, TimeMode}
 import org.apache.spark.sql.transom.batch.{LateWatermark, RealTime}
 import org.apache.spark.sql.transom.checkpoint.CheckpointedSpec
 import org.apache.spark.sql.transom.planned.{JudgementColumns, Layouts, WindowOperatorPlan}
-import org.apache.spark.sql.transom.realtime.{ProcessorOutput, RealTimeProcessor, SourceMessage, SourceTasks, TaskReport}
-import org.apache.spark.sql.types.{StringType, StructType}
+import org.apache.spark.sql.transom.realtime.{RealTimeProcessor, SourceMessage, SourceTasks}
+import org.apache.spark.sql.types.StringType
 
 import transom.engine.spec.{Accept, EventTime, Periodic, ProcessingTime, TimePolicy}
 
@@ -66,36 +67,29 @@ private object RealTimeOperator {
       case ofRows => Union(ofRows +: clocks.map(messagesOf(_)(tasks.ticks)))
     }
     val group = messages.output(SourceMessage.Group)
-    val emitted = new StructType()
-      .add("result", DataTypeUtils.fromAttributes(results.output))
-      .add("report", TaskReport.schema)
-    val operator = (output: Attribute) =>
-      input.processor.copy(
-        keyDeserializer = group,
-        groupingAttributes = Seq(group),
-        dataAttributes = messages.output,
-        statefulProcessor = RealTimeProcessor.of(tasks),
-        // Timers of Spark would be looked for after each message.
-        timeMode = TimeMode.None(),
-        outputMode = OutputMode.Update(),
-        outputObjAttr = output,
-        child = messages,
-        initialStateGroupingAttrs = Seq(group),
-        initialStateDataAttrs = messages.output,
-        initialState = LocalRelation(messages.output.map(_.newInstance())))
-    val report = columnsOf(TaskReport.schema)
-    val output = AttributeReference("output", emitted, nullable = false)()
-    val emittedRow = BoundReference(0, emitted, nullable = false)
+    val reports = session.sparkContext.collectionAccumulator[Row]
+    val emitted = DataTypeUtils.fromAttributes(results.output)
+    val operator = input.processor.copy(
+      keyDeserializer = group,
+      groupingAttributes = Seq(group),
+      dataAttributes = messages.output,
+      statefulProcessor = RealTimeProcessor.of(tasks, reports),
+      // Timers of Spark would be looked for after each message.
+      timeMode = TimeMode.None(),
+      outputMode = OutputMode.Update(),
+      outputObjAttr = AttributeReference("output", emitted, nullable = false)(),
+      child = messages,
+      initialStateGroupingAttrs = Seq(group),
+      initialStateDataAttrs = messages.output,
+      initialState = LocalRelation(messages.output.map(_.newInstance())))
     val rows = SerializeFromObject(
-      fields(GetStructField(emittedRow, ProcessorOutput.Result), results.output) ++
-        fields(GetStructField(emittedRow, ProcessorOutput.Report), report),
-      operator(output))
-    val measured = results.child match {
+      fields(BoundReference(0, emitted, nullable = false), results.output),
+      operator)
+    results.child match {
       case observed: CollectMetrics =>
-        observed.copy(metrics = OperatorMetrics.ofReports(report), child = rows)
+        observed.copy(metrics = OperatorMetrics.ofReports(reports), child = rows)
       case _ => rows
     }
-    Project(results.output, Filter(IsNull(report.head), measured))
   }
 
   /** What an operator reads.
@@ -284,12 +278,9 @@ private object RealTimeOperator {
     SerializeFromObject(
       fields(
         BoundReference(0, SourceMessage.schema, nullable = false),
-        columnsOf(SourceMessage.schema)),
+        DataTypeUtils.toAttributes(SourceMessage.schema)),
       sent)
   }
-
-  private def columnsOf(schema: StructType): Seq[Attribute] =
-    schema.map(field => AttributeReference(field.name, field.dataType, field.nullable)())
 
   /** The fields of a struct under the names of columns.
     *

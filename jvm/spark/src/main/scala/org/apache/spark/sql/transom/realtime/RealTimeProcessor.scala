@@ -3,13 +3,15 @@ package org.apache.spark.sql.transom.realtime
 import scala.collection.mutable.ArrayBuffer
 
 import org.apache.spark.TaskContext
+import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, UnsafeRow}
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.statefulprocessor.ImplicitGroupingKeyTracker
 import org.apache.spark.sql.streaming._
 import org.apache.spark.sql.transom.exchange.{ExchangeEncoder, ExchangeFormat, MapSidePlan, PayloadKind}
 import org.apache.spark.sql.transom.planned.{JudgementColumns, TaskLimits}
 import org.apache.spark.sql.transom.task.{KeyGroupTask, SparkKeyGroupState, WindowTasks}
+import org.apache.spark.util.CollectionAccumulator
 
 import transom.engine.judge.{Judgement, ReportedWatermarks}
 import transom.engine.runtime._
@@ -23,8 +25,11 @@ import transom.engine.time.{Advance, Watermark}
   * windows advances, the rows since the last advance are a batch for the engine: the key groups
   * that have rows or due windows process them, on state that stays on the heap. Once all sources
   * have ended, the state is written.
+  *
+  * @param reports
+  *   gets the report of each task, see `TaskReport`
   */
-final class RealTimeProcessor(tasks: SourceTasks)
+final class RealTimeProcessor(tasks: SourceTasks, reports: CollectionAccumulator[Row])
     extends StatefulProcessor[Int, InternalRow, InternalRow] {
   @transient private var running: RealTimeTask = _
 
@@ -32,7 +37,8 @@ final class RealTimeProcessor(tasks: SourceTasks)
     val spark = new SparkKeyGroupState(getHandle)
     def select(group: Int): Unit =
       ImplicitGroupingKeyTracker.setImplicitKey(KeyGroups.idOf(group))
-    running = new RealTimeTask(tasks, new HeapState(spark, select, TaskLimits.current.state))
+    val heap = new HeapState(spark, select, TaskLimits.current.state)
+    running = new RealTimeTask(tasks, heap, reports)
   }
 
   override def handleInputRows(
@@ -42,24 +48,21 @@ final class RealTimeProcessor(tasks: SourceTasks)
     messages.flatMap(running.handle)
 }
 
-/** The rows that a processor emits: a result, or at the end of a batch a [[TaskReport]]. The
-  * other one is null.
-  */
-object ProcessorOutput {
-  final val Result = 0
-  final val Report = 1
-}
-
 /** Creates processors, in the type in which Spark's plans hold them. */
 object RealTimeProcessor {
-  def of(tasks: SourceTasks): StatefulProcessor[Any, Any, Any] =
-    new RealTimeProcessor(tasks).asInstanceOf[StatefulProcessor[Any, Any, Any]]
+  def of(
+      tasks: SourceTasks,
+      reports: CollectionAccumulator[Row]): StatefulProcessor[Any, Any, Any] =
+    new RealTimeProcessor(tasks, reports).asInstanceOf[StatefulProcessor[Any, Any, Any]]
 }
 
 /** The operator of a task in Real-Time Mode. Spark also creates instances on the driver, for the
   * variables of the state.
   */
-private final class RealTimeTask(tasks: SourceTasks, heap: HeapState) {
+private final class RealTimeTask(
+    tasks: SourceTasks,
+    heap: HeapState,
+    reports: CollectionAccumulator[Row]) {
   import tasks.operatorPlan
   import operatorPlan.convention
 
@@ -82,7 +85,6 @@ private final class RealTimeTask(tasks: SourceTasks, heap: HeapState) {
   private val timeAt = tasks.input.indexWhere(_.exprId == operatorPlan.time.exprId)
   private lazy val columns = tasks.ruled
   private val judgement = new Judgement
-  private val output = new GenericInternalRow(2)
   private val report = new TaskReport
   private var hasBegun = false
   private var ended = 0
@@ -121,7 +123,7 @@ private final class RealTimeTask(tasks: SourceTasks, heap: HeapState) {
         ended += 1
         hasEnded = ended == message.getInt(SourceMessage.Tasks)
         val results = fireIf(advances(message) || hasEnded)
-        if (hasEnded) Pulled.andThen(results)(end()) else results
+        if (hasEnded) Pulled.andDo(results)(end()) else results
     }
   }
 
@@ -145,8 +147,7 @@ private final class RealTimeTask(tasks: SourceTasks, heap: HeapState) {
 
   private def result(row: InternalRow): InternalRow = {
     report.count(System.currentTimeMillis() - cameAtMs)
-    output.update(ProcessorOutput.Result, row)
-    output
+    row
   }
 
   /** Judges a row, and writes the judgement into it. */
@@ -253,8 +254,8 @@ private final class RealTimeTask(tasks: SourceTasks, heap: HeapState) {
     task.open(group, state, nowMs)
   }
 
-  /** Writes the state, which Spark commits when the task ends, and returns the report. */
-  private def end(): Iterator[InternalRow] = {
+  /** Writes the state, which Spark commits when the task ends, and reports. */
+  private def end(): Unit = {
     groups.all.foreach(save)
     // All tasks close the windows of a silent input, and one of them counts.
     if (groups.first == 0)
@@ -263,9 +264,7 @@ private final class RealTimeTask(tasks: SourceTasks, heap: HeapState) {
     heap.flush()
     report.counts.add(mapSide.counts.bytes)
     val watermark = sources.fold(Watermark.NotYet)(_.watermark)
-    output.update(ProcessorOutput.Result, null)
-    output.update(ProcessorOutput.Report, report.row(watermark, groups.open, held))
-    Pulled.one(output)
+    reports.add(report.row(watermark, groups.open, held))
   }
 }
 

@@ -1,7 +1,6 @@
 package org.apache.spark.sql.transom.realtime
 
-import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.types._
+import org.apache.spark.sql.Row
 
 import transom.engine.runtime.{OpenStarts, RowCounts}
 import transom.engine.time.Watermark
@@ -24,7 +23,7 @@ private[realtime] final class TaskReport {
     latencies(i) += 1
   }
 
-  /** The report as a row, see `TaskReport.schema`.
+  /** The report as a row, see `TaskReport.columns`.
     *
     * @param watermark
     *   the watermark by which windows have fired, microseconds since 1970, or `Watermark.NotYet`
@@ -33,9 +32,9 @@ private[realtime] final class TaskReport {
     * @param stateBytes
     *   bytes of the state on the heap
     */
-  def row(watermark: Long, open: Seq[OpenStarts], stateBytes: Long): InternalRow = {
+  def row(watermark: Long, open: Seq[OpenStarts], stateBytes: Long): Row = {
     val reached = Option.when(watermark != Watermark.NotYet)(watermark)
-    InternalRow.fromSeq(
+    Row.fromSeq(
       counts.toSeq ++ latencies ++ Seq(
         orNull(reached),
         orNull(reached.map(System.currentTimeMillis() * 1000L - _)),
@@ -47,7 +46,9 @@ private[realtime] final class TaskReport {
   private def orNull(value: Option[Long]): Any = value.map(Long.box).orNull
 }
 
-/** The form of a report. */
+/** The form of a report: a row of numbers, because the driver may not know classes of transom
+  * when it reads the results of a task.
+  */
 object TaskReport {
 
   /** The upper bounds of the classes of latencies, in milliseconds. */
@@ -58,12 +59,6 @@ object TaskReport {
   val LatencyNames: IndexedSeq[String] = LatencyBoundsMs.map(bound => s"results_within_$bound")
 
   /** The counts, the results by latency, and then what is no sum. */
-  val schema: StructType = StructType(
-    (RowCounts.all.map(_.name) ++ LatencyNames).map(StructField(_, LongType)) ++
-      Seq(
-        "watermark_us",
-        "watermark_delay_us",
-        "earliest_open_us",
-        "latest_open_us",
-        "state_bytes").map(StructField(_, LongType)))
+  val columns: IndexedSeq[String] = RowCounts.all.map(_.name).toVector ++ LatencyNames ++
+    Seq("watermark_us", "watermark_delay_us", "earliest_open_us", "latest_open_us", "state_bytes")
 }
