@@ -1,14 +1,13 @@
 package org.apache.spark.sql.transom.plan
 
-import org.apache.spark.sql.Encoders
-import org.apache.spark.sql.catalyst.encoders.{encoderFor, ExpressionEncoder}
+import org.apache.spark.sql.catalyst.encoders.ExpressionEncoder
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.classic.{Dataset, SparkSession}
 import org.apache.spark.sql.functions.{col, max}
 import org.apache.spark.sql.streaming.{OutputMode, TimeMode}
 import org.apache.spark.sql.transom.exec._
-import org.apache.spark.sql.transom.task.{KeyGroupProcessor, KeyGroupTasks}
+import org.apache.spark.sql.transom.task.{KeyGroupProcessor, KeyGroupTasks, RowEncoders}
 
 /** Builds the plan of an operator above its map side: the exchange, the operator, its output
   * rows.
@@ -48,7 +47,7 @@ private object OperatorPlans {
       statefulProcessor = KeyGroupProcessor.of(tasks),
       timeMode = TimeMode.EventTime(),
       outputMode = OutputMode.Append(),
-      keyEncoder = encoderFor(Encoders.scalaInt).asInstanceOf[ExpressionEncoder[Any]],
+      keyEncoder = RowEncoders.group.asInstanceOf[ExpressionEncoder[Any]],
       outputObjAttr = AttributeReference("row", RowObject.dataType, nullable = false)(),
       child = ByKeyGroup(order, rows),
       hasInitialState = false,

@@ -34,7 +34,7 @@ final class RealTimeProcessor(tasks: SourceTasks, reports: CollectionAccumulator
   @transient private var running: RealTimeTask = _
 
   override def init(outputMode: OutputMode, timeMode: TimeMode): Unit = {
-    val spark = new SparkKeyGroupState(getHandle)
+    val spark = new SparkKeyGroupState(getHandle, isCached = true)
     def select(group: Int): Unit =
       ImplicitGroupingKeyTracker.setImplicitKey(KeyGroups.idOf(group))
     val heap = new HeapState(spark, select, TaskLimits.current.state)

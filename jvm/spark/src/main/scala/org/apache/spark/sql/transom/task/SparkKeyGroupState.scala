@@ -5,8 +5,9 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.analysis.Analyzer
 import org.apache.spark.sql.catalyst.encoders.{encoderFor, ExpressionEncoder}
 import org.apache.spark.sql.catalyst.encoders.ExpressionEncoder.{Deserializer, Serializer}
-import org.apache.spark.sql.catalyst.expressions.Attribute
+import org.apache.spark.sql.catalyst.expressions.{Attribute, CodegenObjectFactoryMode}
 import org.apache.spark.sql.catalyst.expressions.codegen.UnsafeRowWriter
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.{StatefulProcessorHandle, TTLConfig}
 
 import transom.engine.state.{KeyGroupState, StateMap, StateValue}
@@ -14,60 +15,79 @@ import transom.engine.state.{KeyGroupState, StateMap, StateValue}
 /** The state of the current key group in Spark's state store. Spark selects the key group, so one
   * instance serves all key groups of a partition. Plain bytes are the fastest keys of the state
   * store.
+  *
+  * @param isCached
+  *   whether the state is read and written only now and then. Then Spark generates no code for
+  *   it, because in each batch each task declares its variables anew
   */
-final class SparkKeyGroupState(handle: StatefulProcessorHandle) extends KeyGroupState {
-  import BytesEncoder.bytes
+final class SparkKeyGroupState(handle: StatefulProcessorHandle, isCached: Boolean = false)
+    extends KeyGroupState {
+  import RowEncoders.bytes
 
   override def value(name: String): StateValue = new StateValue {
-    private val state = handle.getValueState(name, bytes, TTLConfig.NONE)
+    private val state = declared(handle.getValueState(name, bytes, TTLConfig.NONE))
     override def get: Array[Byte] = state.get()
     override def put(value: Array[Byte]): Unit = state.update(value)
     override def remove(): Unit = state.clear()
   }
 
   override def map(name: String): StateMap = new StateMap {
-    private val state = handle.getMapState(name, bytes, bytes, TTLConfig.NONE)
+    private val state = declared(handle.getMapState(name, bytes, bytes, TTLConfig.NONE))
     override def get(key: Array[Byte]): Array[Byte] = state.getValue(key)
     override def put(key: Array[Byte], value: Array[Byte]): Unit = state.updateValue(key, value)
     override def remove(key: Array[Byte]): Unit = state.removeKey(key)
     override def keys: Iterator[Array[Byte]] = state.keys()
     override def entries: Iterator[(Array[Byte], Array[Byte])] = state.iterator()
   }
+
+  private def declared[T](variable: => T): T =
+    if (isCached) SQLConf.withExistingConf(withoutGeneratedCode)(variable) else variable
+
+  private lazy val withoutGeneratedCode = {
+    val conf = new SQLConf
+    SQLConf.get.getAllConfs.foreach { case (key, value) => conf.setConfString(key, value) }
+    conf.setConf(SQLConf.CODEGEN_FACTORY_MODE, CodegenObjectFactoryMode.NO_CODEGEN)
+    conf
+  }
 }
 
-/** Spark's encoder of bytes, with the same rows, but without generated code.
+/** Encoders of state with the rows of Spark's own encoders, but without generated code.
   *
   * In each batch, each task declares its variables anew. For each, Spark resolves the expressions
   * of its encoders and generates code from them, which takes milliseconds.
   */
-private final class BytesEncoder(spark: ExpressionEncoder[Array[Byte]])
-    extends ExpressionEncoder[Array[Byte]](
-      spark.encoder,
-      spark.objSerializer,
-      spark.objDeserializer) {
+object RowEncoders {
+
+  /** The encoder of keys and values. */
+  val bytes: ExpressionEncoder[Array[Byte]] =
+    new RowEncoder(encoderFor(Encoders.BINARY))(_.write(0, _), _.getBinary(0))
+
+  /** The encoder of the id of a key group. */
+  val group: ExpressionEncoder[Int] =
+    new RowEncoder(encoderFor(Encoders.scalaInt))(_.write(0, _), _.getInt(0))
+}
+
+private final class RowEncoder[T](spark: ExpressionEncoder[T])(
+    write: (UnsafeRowWriter, T) => Unit,
+    read: InternalRow => T)
+    extends ExpressionEncoder[T](spark.encoder, spark.objSerializer, spark.objDeserializer) {
 
   override def resolveAndBind(
       attributes: Seq[Attribute],
-      analyzer: Analyzer): ExpressionEncoder[Array[Byte]] = this
+      analyzer: Analyzer): ExpressionEncoder[T] = this
 
-  override def createSerializer(): Serializer[Array[Byte]] =
-    new Serializer[Array[Byte]](serializer) {
-      private lazy val writer = new UnsafeRowWriter(1)
+  override def createSerializer(): Serializer[T] = new Serializer[T](serializer) {
+    private lazy val writer = new UnsafeRowWriter(1)
 
-      override def apply(bytes: Array[Byte]): InternalRow = {
-        writer.reset()
-        writer.zeroOutNullBytes()
-        writer.write(0, bytes)
-        writer.getRow
-      }
+    override def apply(value: T): InternalRow = {
+      writer.reset()
+      writer.zeroOutNullBytes()
+      write(writer, value)
+      writer.getRow
     }
+  }
 
-  override def createDeserializer(): Deserializer[Array[Byte]] =
-    new Deserializer[Array[Byte]](Seq(deserializer)) {
-      override def apply(row: InternalRow): Array[Byte] = row.getBinary(0)
-    }
-}
-
-private object BytesEncoder {
-  val bytes: BytesEncoder = new BytesEncoder(encoderFor(Encoders.BINARY))
+  override def createDeserializer(): Deserializer[T] = new Deserializer[T](Seq(deserializer)) {
+    override def apply(row: InternalRow): T = read(row)
+  }
 }

@@ -4,8 +4,10 @@ import scala.collection.AbstractIterator
 
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.Encoders
-import org.apache.spark.sql.catalyst.expressions.{Literal, Murmur3Hash}
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming._
+import org.apache.spark.sql.types.{DataType, IntegerType}
 
 import transom.engine.state.KeyGroups
 
@@ -67,6 +69,16 @@ class StatefulOperatorSuite extends CanarySuite {
     run(Probe.operator(Probe.input(new Feed(rows, rows).timed(spark)), new KeepsLast))
     assertEquals(Journal.of(0), Seq("1 had nothing", "2 had nothing"))
     assertEquals(Journal.of(1), Seq("1 had 11", "2 had 21"))
+  }
+
+  canary(
+    "Spark generates no code for a projection where the settings of the thread say so.",
+    "SparkKeyGroupState.scala") {
+    val conf = new SQLConf
+    conf.setConf(SQLConf.CODEGEN_FACTORY_MODE, CodegenObjectFactoryMode.NO_CODEGEN)
+    def projection = UnsafeProjection.create(Array[DataType](IntegerType))
+    assert(!projection.isInstanceOf[InterpretedUnsafeProjection])
+    SQLConf.withExistingConf(conf)(assert(projection.isInstanceOf[InterpretedUnsafeProjection]))
   }
 
   canary(

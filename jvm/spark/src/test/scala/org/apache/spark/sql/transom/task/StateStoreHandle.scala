@@ -13,15 +13,22 @@ import org.apache.spark.sql.streaming.{StatefulProcessorHandle, TimeMode}
 import org.apache.spark.sql.transom.TestSession
 import org.apache.spark.sql.types.{BinaryType, StructType}
 
-/** The handle of a stateful processor over RocksDB, without a query. */
-final class StateStoreHandle private (store: StateStore) {
+/** The handle of a stateful processor over RocksDB, without a query.
+  *
+  * @param keys
+  *   encodes the id of a key group
+  */
+final class StateStoreHandle private (store: StateStore, keys: ExpressionEncoder[Int]) {
   private val spark = new StatefulProcessorHandleImpl(
     store,
     UUID.randomUUID(),
-    encoderFor(Encoders.scalaInt).asInstanceOf[ExpressionEncoder[Any]],
+    keys.asInstanceOf[ExpressionEncoder[Any]],
     TimeMode.EventTime())
 
   val handle: StatefulProcessorHandle = spark
+
+  /** Another handle over the same store. */
+  def withKeys(keys: ExpressionEncoder[Int]): StateStoreHandle = new StateStoreHandle(store, keys)
 
   /** Selects a key group, as Spark does before it calls a processor. State variables must exist
     * by then.
@@ -54,7 +61,7 @@ object StateStoreHandle {
       conf)
     try {
       val store = provider.getStore(0L)
-      try body(new StateStoreHandle(store))
+      try body(new StateStoreHandle(store, encoderFor(Encoders.scalaInt)))
       finally store.abort()
     } finally {
       ImplicitGroupingKeyTracker.removeImplicitKey()
