@@ -82,14 +82,15 @@ private object RealTimeOperator {
       initialStateGroupingAttrs = Seq(group),
       initialStateDataAttrs = messages.output,
       initialState = LocalRelation(messages.output.map(_.newInstance())))
-    val rows = SerializeFromObject(
-      fields(BoundReference(0, emitted, nullable = false), results.output),
-      operator)
-    results.child match {
+    // The metrics read no rows. Below the columns, they leave Spark one piece of code to generate.
+    val measured = results.child match {
       case observed: CollectMetrics =>
-        observed.copy(metrics = OperatorMetrics.ofReports(reports), child = rows)
-      case _ => rows
+        observed.copy(metrics = OperatorMetrics.ofReports(reports), child = operator)
+      case _ => operator
     }
+    SerializeFromObject(
+      fields(BoundReference(0, emitted, nullable = false), results.output),
+      measured)
   }
 
   /** What an operator reads.

@@ -68,8 +68,7 @@ private final class RealTimeTask(
 
   private val task: KeyGroupTask = WindowTasks(operatorPlan).create()
   private val state = task.storeOf(heap)
-  // What a key group has besides its windows. One variable, because each costs milliseconds when
-  // a batch begins.
+  // What a key group has besides its windows.
   private val saved = heap.value("real_time")
   private lazy val groups = new TaskGroups(TaskContext.getPartitionId(), tasks)
   // Known once the batch has begun. None if windows do not follow the watermarks of sources.
