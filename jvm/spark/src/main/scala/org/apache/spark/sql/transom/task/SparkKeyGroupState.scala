@@ -45,7 +45,7 @@ final class SparkKeyGroupState(handle: StatefulProcessorHandle, isCached: Boolea
 
   private lazy val withoutGeneratedCode = {
     val conf = new SQLConf
-    SQLConf.get.getAllConfs.foreach { case (key, value) => conf.setConfString(key, value) }
+    conf.settings.putAll(SQLConf.get.settings)
     conf.setConf(SQLConf.CODEGEN_FACTORY_MODE, CodegenObjectFactoryMode.NO_CODEGEN)
     conf
   }
