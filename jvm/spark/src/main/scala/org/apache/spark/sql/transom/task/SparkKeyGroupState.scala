@@ -17,8 +17,9 @@ import transom.engine.state.{KeyGroupState, StateMap, StateValue}
   * store.
   *
   * @param isCached
-  *   whether the state is read and written only now and then. Then Spark generates no code for
-  *   it, because in each batch each task declares its variables anew
+  *   whether a cache stands in front of the state, so that an entry is read and written about
+  *   once in a batch. Then Spark generates no code for the variables. In each batch each task
+  *   declares them anew, and the code would take longer than the entries
   */
 final class SparkKeyGroupState(handle: StatefulProcessorHandle, isCached: Boolean = false)
     extends KeyGroupState {
