@@ -1,7 +1,7 @@
 package transom.engine.state
 
 import java.util.concurrent.ConcurrentSkipListMap
-import java.util.{Arrays, Comparator, HashMap, Map}
+import java.util.{Arrays, Comparator, HashMap, HashSet, Map}
 
 import scala.collection.mutable.ArrayBuffer
 import scala.jdk.CollectionConverters._
@@ -61,12 +61,15 @@ final class HeapState(host: KeyGroupState, select: Int => Unit, limit: Long)
 
   private def grow(by: Long): Unit = bytes += by
 
-  /** A value on the heap; null if the host has none.
-    *
-    * @param isChanged
-    *   whether the host has another value
-    */
-  private final class Cell(var value: Array[Byte], var isChanged: Boolean) {
+  /** A value on the heap; null if there is none. */
+  private final class Cell(var value: Array[Byte]) {
+
+    /** Whether the host has another value. */
+    var isChanged: Boolean = false
+
+    /** Whether the host has a value. Only maps that are whole know it. */
+    var isStored: Boolean = false
+
     def length: Int = if (value == null) 0 else value.length
 
     def set(to: Array[Byte]): Unit = {
@@ -93,7 +96,7 @@ final class HeapState(host: KeyGroupState, select: Int => Unit, limit: Long)
       val held = byGroup.get(group)
       if (held != null) held
       else {
-        val read = new Cell(selected(below).get, isChanged = false)
+        val read = new Cell(selected(below).get)
         byGroup.put(group, read)
         grow(HeapState.CellBytes + read.length)
         read
@@ -116,10 +119,9 @@ final class HeapState(host: KeyGroupState, select: Int => Unit, limit: Long)
 
     private def cells: Cells = byGroup.computeIfAbsent(group, _ => new Cells)
 
-    override def get(key: Array[Byte]): Array[Byte] = cells.find(key, isRead = true).value
-    override def put(key: Array[Byte], value: Array[Byte]): Unit =
-      cells.find(key, isRead = false).set(value)
-    override def remove(key: Array[Byte]): Unit = cells.find(key, isRead = false).set(null)
+    override def get(key: Array[Byte]): Array[Byte] = cells.get(key)
+    override def put(key: Array[Byte], value: Array[Byte]): Unit = cells.put(key, value)
+    override def remove(key: Array[Byte]): Unit = cells.remove(key)
 
     override def keys: Iterator[Array[Byte]] = entries.map(_._1)
 
@@ -134,59 +136,95 @@ final class HeapState(host: KeyGroupState, select: Int => Unit, limit: Long)
 
     override def forget(): Unit = byGroup.clear()
 
-    /** The values of a key group. */
+    /** The values of a key group.
+      *
+      * Timers are removed in their order, and the first ones are looked for at each firing. A map
+      * that kept the removed ones until the end of the batch would have to pass all of them each
+      * time. So a map that is whole has no cells without values.
+      */
     private final class Cells {
       private var held: Map[KeyBytes, Cell] = new HashMap
-      // Whether `held` has all values of the host, in the order of their keys.
+      // Whether `held` has all values, in the order of their keys.
       private var isWhole = false
+      // The removed keys that the host still has, if the map is whole.
+      private val removed = new HashSet[KeyBytes]
       private val lookup = new KeyBytes
 
-      /** @param isRead
-        *   whether the value itself is needed; if not, it is about to be replaced
-        */
-      def find(key: Array[Byte], isRead: Boolean): Cell = {
-        val found = held.get(lookup.set(key, 0, key.length))
-        if (found != null) found
-        else {
-          val value = if (isRead && !isWhole) selected(below).get(key) else null
-          add(key, value)
-        }
+      def get(key: Array[Byte]): Array[Byte] = {
+        val found = find(key)
+        if (found != null) found.value
+        else if (isWhole) null
+        else add(key, selected(below).get(key)).value
       }
 
+      def put(key: Array[Byte], value: Array[Byte]): Unit = {
+        val found = find(key)
+        (if (found != null) found else add(key, null)).set(value)
+      }
+
+      def remove(key: Array[Byte]): Unit =
+        if (!isWhole) put(key, null)
+        else {
+          val found = held.remove(lookup.set(key, 0, key.length))
+          if (found != null) {
+            found.set(null)
+            if (found.isStored) removed.add(KeyBytes.of(key))
+            else grow(-HeapState.keyBytes(key))
+          }
+        }
+
+      private def find(key: Array[Byte]): Cell = held.get(lookup.set(key, 0, key.length))
+
       private def add(key: Array[Byte], value: Array[Byte]): Cell = {
-        val cell = new Cell(value, isChanged = false)
+        val cell = new Cell(value)
         held.put(KeyBytes.of(key), cell)
-        grow(HeapState.CellBytes + key.length + cell.length)
+        grow(HeapState.keyBytes(key) + cell.length)
         cell
       }
 
-      /** All values, which may change meanwhile. */
+      /** All values in the order of their keys. They may change meanwhile. */
       def all: Iterator[(KeyBytes, Cell)] = {
-        if (!isWhole) {
-          val before = held
-          held = new ConcurrentSkipListMap[KeyBytes, Cell](HeapState.ByBytes)
-          held.putAll(before)
-          selected(below).entries.foreach { case (key, value) =>
-            if (!before.containsKey(lookup.set(key, 0, key.length))) add(key, value)
-          }
-          isWhole = true
-        }
+        if (!isWhole) readAll()
         held.asScala.iterator
       }
 
+      private def readAll(): Unit = {
+        val before = held
+        held = new ConcurrentSkipListMap[KeyBytes, Cell](HeapState.ByBytes)
+        before.forEach { (key, cell) =>
+          if (cell.value != null) held.put(key, cell) else grow(-HeapState.keyBytes(key.bytes))
+        }
+        selected(below).entries.foreach { case (key, value) =>
+          val known = before.get(lookup.set(key, 0, key.length))
+          if (known == null) add(key, value).isStored = true
+          else if (known.value != null) known.isStored = true
+          else {
+            removed.add(KeyBytes.of(key))
+            grow(HeapState.keyBytes(key))
+          }
+        }
+        isWhole = true
+      }
+
       def flush(): Unit = {
+        // A key may have a value again, which is written afterwards.
+        removed.forEach { key =>
+          below.remove(key.bytes)
+          grow(-HeapState.keyBytes(key.bytes))
+        }
+        removed.clear()
         val cells = held.entrySet.iterator
         while (cells.hasNext) {
           val entry = cells.next()
-          val cell = entry.getValue
+          val (key, cell) = (entry.getKey.bytes, entry.getValue)
           if (cell.isChanged) {
-            if (cell.value == null) below.remove(entry.getKey.bytes)
-            else below.put(entry.getKey.bytes, cell.value)
+            if (cell.value == null) below.remove(key) else below.put(key, cell.value)
             cell.isChanged = false
+            cell.isStored = true
           }
           // Otherwise removed keys would stay on the heap until the batch ends.
           if (cell.value == null) {
-            grow(-(HeapState.CellBytes + entry.getKey.bytes.length))
+            grow(-HeapState.keyBytes(key))
             cells.remove()
           }
         }
@@ -197,8 +235,11 @@ final class HeapState(host: KeyGroupState, select: Int => Unit, limit: Long)
 
 private object HeapState {
 
-  // Estimated heap size of a value in its map, without the bytes of the key and the value.
+  // Estimated heap size of a value in its place, without the bytes of the key and the value.
   private final val CellBytes = 120L
+
+  /** The estimated heap size of a value of a map, without the bytes of the value. */
+  private def keyBytes(key: Array[Byte]): Long = CellBytes + key.length
 
   private val ByBytes: Comparator[KeyBytes] = (a, b) => Arrays.compareUnsigned(a.bytes, b.bytes)
 }

@@ -103,6 +103,23 @@ class HeapStateSuite extends ScalaCheckSuite {
     assertEquals(host.reads, 2)
   }
 
+  test("a map that is read in order keeps no removed keys") {
+    val host = new Host
+    host.select(0)
+    host.map("map").put(bytes(1), bytes(1))
+    val heap = new HeapState(host, host.select, limit = Long.MaxValue)
+    val map = heap.map("map")
+    heap.open(0)
+    assertEquals(contents(map), Seq(1 -> 1))
+    val before = heap.heldBytes
+    (2 to 100).foreach(i => map.put(bytes(i), bytes(i)))
+    (2 to 100).foreach(i => map.remove(bytes(i)))
+    assertEquals(heap.heldBytes, before)
+    map.remove(bytes(1))
+    heap.flush()
+    assertEquals((heap.heldBytes, host.writes), (0L, 2))
+  }
+
   test("beyond its limit the heap writes its values, forgets them, and reads them again") {
     val host = new Host
     val heap = new HeapState(host, host.select, limit = 10000L)
