@@ -282,6 +282,12 @@ private final class TaskGroups(partition: Int, tasks: SourceTasks) {
   private val encoder = new ExchangeEncoder(tasks.operatorPlan.order)
   private val limit = TaskLimits.current.combined
   private var bytes = 0L
+  // The key groups that have rows.
+  private val filled = ArrayBuffer.empty[Int]
+  // No timer and no end for which segments wait is before these times. With an early trigger each
+  // row fires, and it must not look at all key groups.
+  private var leastTimer = Long.MaxValue
+  private var leastAwaited = Long.MaxValue
 
   /** The key group that has the state of the whole task. */
   def first: Int = all.head
@@ -292,19 +298,25 @@ private final class TaskGroups(partition: Int, tasks: SourceTasks) {
   /** Adds rows in the exchange format. */
   def add(rows: Iterator[InternalRow]): Unit = rows.foreach { row =>
     val kept = row.copy()
-    val group = of(byId(kept.getInt(ExchangeFormat.Group)))
+    val group = byId(kept.getInt(ExchangeFormat.Group))
     ExchangeFormat.kindOf(kept) match {
       case PayloadKind.WaitingSegments =>
-        group.awaiting += ((kept.getLong(ExchangeFormat.LateWatermark), kept))
+        await(group, kept.getLong(ExchangeFormat.LateWatermark), kept)
       case _ =>
-        group.rows += kept
+        if (of(group).rows.isEmpty) filled += group
+        of(group).rows += kept
         bytes += kept.asInstanceOf[UnsafeRow].getSizeInBytes
     }
   }
 
   /** Adds segments that wait until windows have fired, as [[awaiting]] has returned them. */
   def await(group: Int, end: Long, segments: Array[Byte]): Unit =
-    of(group).awaiting += ((end, encoder.waitingSegments(group, segments, end).copy()))
+    await(group, end, encoder.waitingSegments(group, segments, end).copy())
+
+  private def await(group: Int, end: Long, segments: InternalRow): Unit = {
+    of(group).awaiting += ((end, segments))
+    leastAwaited = math.min(leastAwaited, end)
+  }
 
   /** The segments of a key group that wait until the windows that end by an instant have fired,
     * with this instant.
@@ -326,7 +338,10 @@ private final class TaskGroups(partition: Int, tasks: SourceTasks) {
     * @param timer
     *   see `KeyGroupOperator.nextTimer`
     */
-  def setTimer(group: Int, timer: Long): Unit = of(group).timer = timer
+  def setTimer(group: Int, timer: Long): Unit = {
+    of(group).timer = timer
+    leastTimer = math.min(leastTimer, timer)
+  }
 
   /** Notes the starts of the open windows of a key group, if it has any. */
   def setOpen(group: Int, starts: Option[OpenStarts]): Unit = of(group).open = starts
@@ -334,7 +349,8 @@ private final class TaskGroups(partition: Int, tasks: SourceTasks) {
   /** The starts of the open windows of each key group that has any. */
   def open: Seq[OpenStarts] = all.flatMap(of(_).open)
 
-  /** The key groups that have rows or windows that are due, or all of them.
+  /** The key groups that have rows or windows that are due, or all of them. Process them before
+    * the next call: `take` their rows and set their timers.
     *
     * @param watermark
     *   in the host's convention
@@ -343,10 +359,23 @@ private final class TaskGroups(partition: Int, tasks: SourceTasks) {
     */
   def due(watermark: Long, reached: Long, ofAll: Boolean): Seq[Int] = {
     bytes = 0L
-    all.filter { group =>
-      val waiting = of(group)
-      ofAll || waiting.rows.nonEmpty || waiting.timer <= watermark ||
-      waiting.awaiting.exists { case (end, _) => end <= reached }
+    val withRows = filled.sorted.toSeq
+    filled.clear()
+    if (!ofAll && watermark < leastTimer && reached < leastAwaited) withRows
+    else {
+      val (due, others) = all.partition { group =>
+        val waiting = of(group)
+        ofAll || waiting.rows.nonEmpty || waiting.timer <= watermark ||
+        waiting.awaiting.exists { case (end, _) => end <= reached }
+      }
+      leastTimer = others.map(of(_).timer).minOption.getOrElse(Long.MaxValue)
+      leastAwaited = all
+        .flatMap(of(_).awaiting)
+        .map(_._1)
+        .filter(_ > reached)
+        .minOption
+        .getOrElse(Long.MaxValue)
+      due
     }
   }
 
