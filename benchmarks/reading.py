@@ -18,7 +18,7 @@ PEERS = (
     *LIMITS,
 )
 # Prefixes of queries that have figures instead of timed runs.
-FIGURES = ("latency/", "backlog/", "jmh/", "open-keys/", "state-age/")
+FIGURES = ("latency/", "gaps/", "backlog/", "jmh/", "open-keys/", "state-age/")
 VARIABLES = ("keys", "overlap", "gap_ms", "cores", "heap_gb")
 
 

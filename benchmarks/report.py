@@ -92,7 +92,8 @@ def _machine(taken: Sequence[Record], folder: Path) -> str:
             _queries(timed, drawn),
         ]
     parts += [sections.memory(taken), sections.growth(taken, drawn), sections.batches(found, drawn)]
-    parts += [sections.latency(found, drawn), sections.backlog(found), sections.loops(found)]
+    parts += [sections.latency(found, drawn), sections.gaps(found)]
+    parts += [sections.backlog(found), sections.loops(found)]
     return "".join(parts)
 
 

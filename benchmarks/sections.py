@@ -35,6 +35,11 @@ LATENCIES = {
     "p50_closing_ms": "p50 from the closing row, ms",
     "p99_closing_ms": "p99 from the closing row, ms",
 }
+GAPS = """In Real-Time Mode no result leaves between two batches. A gap is the time between the last
+result before a batch's commit and the first one after it. The peers send a new count for each row.
+Batches last 5 seconds here, so that a run has many gaps.
+"""
+GAP = {"gaps": "gaps", "p10_ms": "p10, ms", "p50_ms": "p50, ms", "p90_ms": "p90, ms"}
 BACKLOG = """All rows are in a topic before the query starts. The CPU time is that of all processes
 of the peer, from the start of the query to its last result. It contains the compiler's. The peer
 `transom` reads all rows in one micro-batch.
@@ -203,6 +208,23 @@ def latency(found: Found, drawn: Drawn) -> str:
     picture = drawn("latency", plots.latencies(found), "time from a window's end to its result")
     title = "\n### From a window's end to its result"
     return f"{title}\n\n{LATENCY}{picture}\n" + table(heads, rows)
+
+
+def gaps(found: Found) -> str:
+    """Return the section on the time without a result between two batches of Real-Time Mode."""
+    rows = []
+    for peers in _starting(found, "gaps/").values():
+        for peer, taken in peers.items():
+            one = taken.measurement
+            cells = [f"{one.figures[name]:,.0f}" if one.figures else "" for name in GAP]
+            if not one.figures:
+                cells[0] = one.failed or ""
+            given = ", ".join(f"{name} {value}" for name, value in one.parameters.items())
+            rows += [[peer, *cells, given, f"`{taken.record.commit}`"]]
+    if not rows:
+        return ""
+    heads = ["peer", *GAP.values(), "conditions", "commit"]
+    return f"\n### Between two batches\n\n{GAPS}\n" + table(heads, rows)
 
 
 def backlog(found: Found) -> str:

@@ -17,12 +17,18 @@ A batch of Real-Time Mode lasts a minute. No result leaves between two batches, 
 window lies in such a gap by chance. A run has four gaps, so the results of about four windows of
 240 may come later for this reason. The longest time is one of theirs.
 
+**Gaps.** How long no result leaves between two batches. Four gaps are too few for a comparison, so
+the batches of these runs last 5 seconds, the shortest that Spark allows. A gap is the time between
+the last result before a batch's commit and the first one after it. The peers send a new count for
+each of 500 rows a second, so they have nothing to wait for.
+
 **Backlog.** The topic holds rows of 1,000 keys before a peer starts. A peer takes CPU time from the
 start of its query until the results of all windows of 10 seconds have been read. About 15 seconds
 of it are the start of Spark and the compiler, so the backlog is long.
 """
 
 import argparse
+import bisect
 import contextlib
 import math
 import os
@@ -58,6 +64,7 @@ WARM_UP = 130
 BEHIND = 5
 # Seconds to wait for the last results.
 PATIENCE = 60
+SHORTEST_BATCH = "5 seconds"
 SPARK = (sys.executable, "-m", "benchmarks.real_time.once")
 FLINK = (
     str(FLINK_PYTHON),
@@ -145,9 +152,27 @@ def latencies(
     }
 
 
+def gaps(arrivals: Iterable[int], commits: Iterable[int]) -> list[float]:
+    """Return the milliseconds without a result around each commit of a batch.
+
+    Parameters
+    ----------
+    arrivals : iterable of int
+        When the broker got each result, in microseconds since 1970.
+    commits : iterable of int
+        When Spark wrote each commit. A commit without a result before and after it has no gap.
+    """
+    times = sorted(arrivals)
+    behind = [bisect.bisect(times, commit) for commit in commits]
+    return [(times[at] - times[at - 1]) / 1_000 for at in behind if 0 < at < len(times)]
+
+
 @contextlib.contextmanager
-def running(peer: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
-    """Start a peer, wait until it is ready, and kill it at the end."""
+def running(peer: str, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], Path]]:
+    """Start a peer, wait until it is ready, and kill it at the end.
+
+    Yields its process and its folder ``WORK``.
+    """
     work = Path(tempfile.mkdtemp(prefix="real-time-"))
     with (work / "errors").open("w") as errors:
         process = subprocess.Popen(
@@ -161,7 +186,7 @@ def running(peer: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
         assert process.stdout is not None
         if process.stdout.readline() != "ready\n":
             raise SystemExit(f"{(work / 'errors').read_text()}\nthe peer did not start, see above")
-        yield process
+        yield process, work
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -238,7 +263,8 @@ def measure_latency(
             from_last_row=peer in RUNNING_COUNTS,
         )
 
-    with running(peer, brokers, source, sink) as process, Producer(spark, brokers) as producer:
+    started = running(peer, brokers, source, sink)
+    with started as (process, _), Producer(spark, brokers) as producer:
         with Feed(producer, source, rate, keys) as fed:
             started_by = time.time() + PATIENCE
             # A peer is ready before its first batch has begun.
@@ -262,6 +288,41 @@ def measure_latency(
         parameters={"rows_a_second": rate, "keys": keys, "size_s": 1, "delay_s": 0},
         figures=found if "p50_ms" in found else {},
         failed=None if "p50_ms" in found else f"{len(ends)} windows are short",
+    )
+
+
+def measure_gaps(
+    spark: SparkSession, brokers: str, peer: str, count: int, rate: int, keys: int
+) -> Measurement:
+    """Measure the time without a result between two batches, a number of times."""
+    source, sink = f"{peer}-gaps-rows", f"{peer}-gaps-results"
+    make_topics(spark, brokers, [source], partitions=once.PARTITIONS)
+    make_results_topic(spark, brokers, sink)
+    started = running(peer, "--batch", SHORTEST_BATCH, brokers, source, sink)
+    with started as (process, work), Producer(spark, brokers) as producer:
+        with Feed(producer, source, rate, keys):
+            commits: list[int] = []
+            counted_from = time.time_ns() + WARM_UP * 1_000_000_000
+            # The last commit has no result behind it yet.
+            while len(commits) <= count and process.poll() is None:
+                time.sleep(1)
+                files = (work / "checkpoint" / "commits").glob("[0-9]*")
+                written = sorted(file.stat().st_mtime_ns for file in files)
+                commits = [at // 1_000 for at in written if at > counted_from]
+        found = gaps((at for at, _ in results_of(spark, brokers, sink)), commits[:count])
+    return Measurement(
+        query="gaps/kafka-running-counts",
+        peer=peer,
+        rows=rate,
+        parameters={"rows_a_second": rate, "keys": keys, "size_s": 1, "delay_s": 0},
+        figures={
+            "gaps": len(found),
+            **{f"p{of}_ms": float(np.percentile(found, of)) for of in (10, 50, 90)},
+            "longest_ms": max(found),
+        }
+        if found
+        else {},
+        failed=None if found else "no result",
     )
 
 
@@ -295,7 +356,7 @@ def measure_backlog(spark: SparkSession, brokers: str, peer: str, rows: int) -> 
     make_results_topic(spark, brokers, sink)
     counted = 0
     arguments = ("--size", f"{BACKLOG_SIZE_S} seconds", brokers, "backlog", sink)
-    with running(peer, *arguments) as process:
+    with running(peer, *arguments) as (process, _):
         begun, before = time.monotonic(), cpu_seconds(process.pid)
         while counted < rows and process.poll() is None and time.monotonic() < begun + 600:
             # Each look takes CPU time from the peer.
@@ -320,6 +381,7 @@ def main() -> None:
     """Measure each peer, and write a record."""
     parser = argparse.ArgumentParser(prog="benchmarks.real_time", description=__doc__)
     parser.add_argument("--seconds", type=int, default=240, help="windows; 0 measures none")
+    parser.add_argument("--gaps", type=int, default=40, help="gaps; 0 measures none")
     parser.add_argument("--rate", type=int, default=500, help="rows a second")
     parser.add_argument("--keys", type=int, default=50)
     parser.add_argument("--backlog", type=int, default=20_000_000, help="rows; 0 measures none")
@@ -334,9 +396,11 @@ def main() -> None:
 
     with tempfile.TemporaryDirectory() as folder, broker(Path(folder)) as brokers:
         spark = once.session("client", real_time=False)
+        load = arguments.rate, arguments.keys
         for peer in arguments.peer if arguments.seconds else ():
-            load = arguments.seconds, arguments.rate, arguments.keys
-            add(measure_latency(spark, brokers, peer, *load))
+            add(measure_latency(spark, brokers, peer, arguments.seconds, *load))
+        for peer in RUNNING_COUNTS if arguments.gaps else ():
+            add(measure_gaps(spark, brokers, peer, arguments.gaps, *load))
         if arguments.backlog:
             make_topics(spark, brokers, ["backlog"], partitions=once.PARTITIONS)
             fill(spark, brokers, "backlog", arguments.backlog)

@@ -2,8 +2,9 @@
 
 ``python -m benchmarks.real_time.once PEER BROKERS INPUT OUTPUT WORK``. Reads the topic ``INPUT``,
 counts by key in windows of event time, and writes the topic ``OUTPUT`` until the process is killed.
-A row is ``key,microseconds``, and a result ``end,rows,key``. All peers have the settings of
-`transom.configure`. ``transom-counts-real-time`` also writes a new count for each row.
+Its checkpoint is the folder ``checkpoint`` of ``WORK``. A row is ``key,microseconds``, and a result
+``end,rows,key``. All peers have the settings of `transom.configure`. ``transom-counts-real-time``
+also writes a new count for each row.
 """
 
 import argparse
@@ -18,7 +19,6 @@ from benchmarks.kafka.jars import connector_jars
 from benchmarks.peers.spark_once import SETTINGS
 
 PARTITIONS = 2
-BATCH = "1 minute"
 PEERS = (
     "transom-real-time",
     "transom-counts-real-time",
@@ -70,6 +70,7 @@ def main() -> None:
     parser.add_argument("output")
     parser.add_argument("work", type=Path)
     parser.add_argument("--size", default="1 second", help="size of the windows")
+    parser.add_argument("--batch", default="1 minute", help="duration of a batch of Real-Time Mode")
     arguments = parser.parse_args()
     is_real_time = arguments.peer.endswith("-real-time")
     spark = session(arguments.peer, real_time=is_real_time)
@@ -95,7 +96,7 @@ def main() -> None:
         .option("checkpointLocation", str(arguments.work / "checkpoint"))
     )
     if is_real_time:
-        writer = writer.outputMode("update").trigger(realTime=BATCH)
+        writer = writer.outputMode("update").trigger(realTime=arguments.batch)
     query = writer.start()
     print("ready", flush=True)
     query.awaitTermination()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.real_time.__main__ import completed, latencies
+from benchmarks.real_time.__main__ import completed, gaps, latencies
 
 S = 1_000_000
 # Rows of two partitions, in microseconds.
@@ -50,3 +50,13 @@ def test_a_window_with_missing_rows_is_short() -> None:
     assert latencies({S: (2, 910_000)}, SENT, [S, 2 * S], from_last_row=False) == {
         "short_windows": 2
     }
+
+
+def test_a_gap_is_the_time_without_a_result_around_a_commit() -> None:
+    arrivals = [9_000, 1_000, 4_500, 4_000, 9_500]
+    assert gaps(arrivals, [2_000, 5_000]) == [3.0, 4.5]
+
+
+def test_a_commit_before_the_first_result_or_after_the_last_has_no_gap() -> None:
+    assert gaps([3_000, 9_000], [2_000, 5_000, 10_000]) == [6.0]
+    assert gaps([], [2_000]) == []

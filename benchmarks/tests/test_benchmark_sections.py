@@ -71,6 +71,20 @@ def test_a_backlog_has_its_cpu_time_or_what_went_wrong() -> None:
     assert sections.backlog(reading.newest([record(1, measured("q", "transom", 7))])) == ""
 
 
+def test_gaps_have_their_percentiles_or_what_went_wrong() -> None:
+    figures = {"gaps": 40, "p10_ms": 1.0, "p50_ms": 2.0, "p90_ms": 3.0, "longest_ms": 4.0}
+    given = {"keys": 10}
+    taken = record(
+        1,
+        measured("gaps/kafka", "a", parameters=given, figures=figures),
+        measured("gaps/kafka", "b", parameters=given, failed="no result"),
+    )
+    shown = sections.gaps(reading.newest([taken]))
+    assert "| a | 40 | 1 | 2 | 3 | keys 10 | `commit1` |" in shown
+    assert "| b | no result |  |  |  | keys 10 | `commit1` |" in shown
+    assert sections.gaps(reading.newest([record(1, measured("q", "transom", 7))])) == ""
+
+
 def test_a_latency_shows_the_figures_it_has_or_what_went_wrong() -> None:
     figures = {"p50_ms": 6.0, "p99_ms": 7.0, "longest_ms": 8.0}
     closing = {"p50_closing_ms": 1.0, "p99_closing_ms": 2.0}
