@@ -479,16 +479,21 @@ private final class CombiningMapSide(plan: MapSidePlan) extends WindowMapSide(pl
       tables: AccumulatorTables,
       after: Long,
       takes: Long => Boolean = _ => true): Iterator[InternalRow] = {
-    val batches = Array.fill(operatorPlan.keyGroups)(new SegmentBatch(limits.payload))
-    def encoded(group: Int) =
-      if (after == Watermark.NotYet) encoder.segments(group, batches(group), advance.before)
-      else encoder.waitingSegments(group, batches(group), after)
-    val full = for {
-      (slice, group, segment) <- tables.drain(operatorPlan.keyGroups, takes)(aggregation.encode)
-      _ = batches(group).add(slice, segment)
-      if batches(group).isFull
-    } yield encoded(group)
-    full ++ batches.indices.iterator.filterNot(batches(_).isEmpty).map(encoded)
+    val segments = tables.drain(operatorPlan.keyGroups, takes)(aggregation.encode)
+    // With a lateness, Real-Time Mode drains at each step of the watermark. Most steps end no slice.
+    if (segments.isEmpty) Iterator.empty
+    else {
+      val batches = Array.fill(operatorPlan.keyGroups)(new SegmentBatch(limits.payload))
+      def encoded(group: Int) =
+        if (after == Watermark.NotYet) encoder.segments(group, batches(group), advance.before)
+        else encoder.waitingSegments(group, batches(group), after)
+      val full = for {
+        (slice, group, segment) <- segments
+        _ = batches(group).add(slice, segment)
+        if batches(group).isFull
+      } yield encoded(group)
+      full ++ batches.indices.iterator.filterNot(batches(_).isEmpty).map(encoded)
+    }
   }
 }
 
@@ -503,6 +508,8 @@ private final class RowMapSide(plan: MapSidePlan) extends WindowMapSide(plan) {
     if (operatorPlan.order.isEmpty) None
     else Some(UnsafeProjection.create(operatorPlan.order, input))
   private val chunks = Array.fill(operatorPlan.keyGroups)(new RowChunk(limits.payload))
+  // The key groups with rows since the last drain. In Real-Time Mode, one row may drain.
+  private val filled = mutable.BitSet.empty
 
   override protected def add(row: InternalRow, time: Long): Unit = {
     readKey(row)
@@ -510,6 +517,7 @@ private final class RowMapSide(plan: MapSidePlan) extends WindowMapSide(plan) {
     // match no other row.
     val mayBeLate = time < lateWatermark || isPlacedFreely || hasEdges
     val group = groupOfKey
+    filled += group
     chunks(group).add(
       key,
       record,
@@ -527,10 +535,14 @@ private final class RowMapSide(plan: MapSidePlan) extends WindowMapSide(plan) {
     }
   }
 
-  override def drain(): Iterator[InternalRow] =
-    chunks.indices.iterator
+  override def drain(): Iterator[InternalRow] = {
+    val groups = filled.toArray
+    filled.clear()
+    // A full chunk has been sent before.
+    groups.iterator
       .filterNot(chunks(_).isEmpty)
       .map(group => encoder.rows(group, chunks(group), advance.before))
+  }
 }
 
 /** Sends rows to the key group of their substream, in chunks that keep the order of arrival. The
@@ -548,13 +560,17 @@ private final class SubstreamMapSide(plan: MapSidePlan) extends WindowMapSide(pl
   private val chunks =
     new OrderedChunks(operatorPlan.order, movesArrival = false, input, limits.payload, encoder)
   private val byGroup = Array.tabulate(operatorPlan.keyGroups)(chunks.chunkOf)
+  // As in `RowMapSide`.
+  private val filled = mutable.BitSet.empty
   private val substream = new ByteRange
   private var latest = Watermark.NotYet
 
   override protected def add(row: InternalRow, time: Long): Unit = {
     latest = math.max(latest, row.getLong(arrivalAt))
     readKey(row)
-    val chunk = byGroup(groupOf(row))
+    val group = groupOf(row)
+    filled += group
+    val chunk = byGroup(group)
     val sent = chunk.start(row)
     if (sent != null) out = Iterator.single(sent)
     chunk.rows.add(
@@ -571,8 +587,11 @@ private final class SubstreamMapSide(plan: MapSidePlan) extends WindowMapSide(pl
     KeyGroups.groupOf(KeyGroups.hash(substream), operatorPlan.keyGroups)
   }
 
-  override def drain(): Iterator[InternalRow] =
-    byGroup.iterator.filterNot(_.rows.isEmpty).map(_.encoded()) ++ latestArrivals
+  override def drain(): Iterator[InternalRow] = {
+    val groups = filled.toArray
+    filled.clear()
+    groups.iterator.map(byGroup(_)).filterNot(_.rows.isEmpty).map(_.encoded()) ++ latestArrivals
+  }
 
   private def latestArrivals: Iterator[InternalRow] =
     if (substreams.policy.late.isEmpty || latest == Watermark.NotYet) Iterator.empty

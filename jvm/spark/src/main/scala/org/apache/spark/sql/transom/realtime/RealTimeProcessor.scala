@@ -1,5 +1,6 @@
 package org.apache.spark.sql.transom.realtime
 
+import scala.collection.mutable
 import scala.collection.mutable.ArrayBuffer
 
 import org.apache.spark.TaskContext
@@ -283,7 +284,7 @@ private final class TaskGroups(partition: Int, tasks: SourceTasks) {
   private val limit = TaskLimits.current.combined
   private var bytes = 0L
   // The key groups that have rows.
-  private val filled = ArrayBuffer.empty[Int]
+  private val filled = mutable.BitSet.empty
   // No timer and no end for which segments wait is before these times. With an early trigger each
   // row fires, and it must not look at all key groups.
   private var leastTimer = Long.MaxValue
@@ -303,7 +304,7 @@ private final class TaskGroups(partition: Int, tasks: SourceTasks) {
       case PayloadKind.WaitingSegments =>
         await(group, kept.getLong(ExchangeFormat.LateWatermark), kept)
       case _ =>
-        if (of(group).rows.isEmpty) filled += group
+        filled += group
         of(group).rows += kept
         bytes += kept.asInstanceOf[UnsafeRow].getSizeInBytes
     }
@@ -359,7 +360,7 @@ private final class TaskGroups(partition: Int, tasks: SourceTasks) {
     */
   def due(watermark: Long, reached: Long, ofAll: Boolean): Seq[Int] = {
     bytes = 0L
-    val withRows = filled.sorted.toSeq
+    val withRows = filled.toSeq
     filled.clear()
     if (!ofAll && watermark < leastTimer && reached < leastAwaited) withRows
     else {
