@@ -144,11 +144,13 @@ final class ReportedWatermarks(policy: TimePolicy, windows: WindowSpec, before: 
       see(reported)
       import reported.source
       val moves = watermark > source.watermark || arrival > source.arrival
+      // Otherwise another source holds the windows back, and need not be looked for.
+      val wasLeast = logic.watermarkOf(source) <= state.watermark
       if (moves) {
         source.watermark = math.max(source.watermark, watermark)
         source.arrival = math.max(source.arrival, arrival)
       }
-      moves && move()
+      moves && wasLeast && move()
     }
   }
 
