@@ -303,8 +303,11 @@ def measure_gaps(
         with Feed(producer, source, rate, keys):
             commits: list[int] = []
             counted_from = time.time_ns() + WARM_UP * 1_000_000_000
+            patient_until = time.time() + WARM_UP + PATIENCE + 10 * count
             # The last commit has no result behind it yet.
-            while len(commits) <= count and process.poll() is None:
+            while len(commits) <= count and time.time() < patient_until:
+                if process.poll() is not None:
+                    break
                 time.sleep(1)
                 files = (work / "checkpoint" / "commits").glob("[0-9]*")
                 written = sorted(file.stat().st_mtime_ns for file in files)
