@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import get_args
 
 from matplotlib.figure import Figure
@@ -39,7 +39,7 @@ GAPS = """In Real-Time Mode no result leaves between two batches. A gap is the t
 result before a batch's commit and the first one after it. The peers send a new count for each row.
 Batches last 5 seconds here, so that a run has many gaps.
 """
-GAP = {"gaps": "gaps", "p10_ms": "p10, ms", "p50_ms": "p50, ms", "p90_ms": "p90, ms"}
+GAP_FIGURES = {"gaps": "gaps", "p10_ms": "p10, ms", "p50_ms": "p50, ms", "p90_ms": "p90, ms"}
 BACKLOG = """All rows are in a topic before the query starts. The CPU time is that of all processes
 of the peer, from the start of the query to its last result. It contains the compiler's. The peer
 `transom` reads all rows in one micro-batch.
@@ -196,13 +196,15 @@ def latency(found: Found, drawn: Drawn) -> str:
     for name, peers in found.items():
         for peer, taken in peers.items():
             one = taken.measurement
-            known = [one.figures.get(name) for name in LATENCIES]
-            cells = ["" if figure is None else f"{figure:,.0f}" for figure in known]
-            if not one.figures:
-                cells[0] = one.failed or ""
-            given = ", ".join(f"{name} {value}" for name, value in one.parameters.items())
+            cells = _shown(one, LATENCIES)
             rows += [
-                [name.removeprefix("latency/"), peer, *cells, given, f"`{taken.record.commit}`"]
+                [
+                    name.removeprefix("latency/"),
+                    peer,
+                    *cells,
+                    _given(one),
+                    f"`{taken.record.commit}`",
+                ]
             ]
     heads = ["windows", "peer", *LATENCIES.values(), "conditions", "commit"]
     picture = drawn("latency", plots.latencies(found), "time from a window's end to its result")
@@ -216,14 +218,11 @@ def gaps(found: Found) -> str:
     for peers in _starting(found, "gaps/").values():
         for peer, taken in peers.items():
             one = taken.measurement
-            cells = [f"{one.figures[name]:,.0f}" if one.figures else "" for name in GAP]
-            if not one.figures:
-                cells[0] = one.failed or ""
-            given = ", ".join(f"{name} {value}" for name, value in one.parameters.items())
-            rows += [[peer, *cells, given, f"`{taken.record.commit}`"]]
+            cells = _shown(one, GAP_FIGURES)
+            rows += [[peer, *cells, _given(one), f"`{taken.record.commit}`"]]
     if not rows:
         return ""
-    heads = ["peer", *GAP.values(), "conditions", "commit"]
+    heads = ["peer", *GAP_FIGURES.values(), "conditions", "commit"]
     return f"\n### Between two batches\n\n{GAPS}\n" + table(heads, rows)
 
 
@@ -233,12 +232,8 @@ def backlog(found: Found) -> str:
         [
             peer,
             f"{one.measurement.rows:,}",
-            *(
-                [f"{one.measurement.figures[name]:,.0f}" for name in ("cpu_s", "rows_a_cpu_second")]
-                if one.measurement.figures
-                else [one.measurement.failed or "", ""]
-            ),
-            ", ".join(f"{name} {value}" for name, value in one.measurement.parameters.items()),
+            *_shown(one.measurement, ("cpu_s", "rows_a_cpu_second")),
+            _given(one.measurement),
             f"`{one.record.commit}`",
         ]
         for peers in _starting(found, "backlog/").values()
@@ -248,6 +243,20 @@ def backlog(found: Found) -> str:
         return ""
     heads = ["peer", "rows", "CPU, s", "rows for each CPU second", "conditions", "commit"]
     return f"\n### Rows that wait in Kafka\n\n{BACKLOG}\n" + table(heads, rows)
+
+
+def _shown(one: Measurement, names: Iterable[str]) -> list[str]:
+    """Return the figures of a measurement, or what went wrong and empty cells."""
+    known = [one.figures.get(name) for name in names]
+    cells = ["" if figure is None else f"{figure:,.0f}" for figure in known]
+    if not one.figures:
+        cells[0] = one.failed or ""
+    return cells
+
+
+def _given(one: Measurement) -> str:
+    """Return the parameters of a measurement."""
+    return ", ".join(f"{name} {value}" for name, value in one.parameters.items())
 
 
 def loops(found: Found) -> str:
