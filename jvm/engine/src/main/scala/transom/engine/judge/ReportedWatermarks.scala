@@ -144,7 +144,7 @@ final class ReportedWatermarks(policy: TimePolicy, windows: WindowSpec, before: 
       see(reported)
       import reported.source
       val moves = watermark > source.watermark || arrival > source.arrival
-      // Otherwise another source holds the windows back, and need not be looked for.
+      // Otherwise another source holds the windows back, and no search is needed.
       val wasLeast = logic.watermarkOf(source) <= state.watermark
       if (moves) {
         source.watermark = math.max(source.watermark, watermark)

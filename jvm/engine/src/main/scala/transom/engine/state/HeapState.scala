@@ -138,9 +138,9 @@ final class HeapState(host: KeyGroupState, select: Int => Unit, limit: Long)
 
     /** The values of a key group.
       *
-      * Timers are removed in their order, and the first ones are looked for at each firing. A map
-      * that kept the removed ones until the end of the batch would have to pass all of them each
-      * time. So a map that is whole has no cells without values.
+      * Each firing reads the first timers, and removes them. If the map kept removed ones until
+      * the end of the batch, each firing would pass all of them. So a map that is whole has no
+      * cells without values.
       */
     private final class Cells {
       private var held: Map[KeyBytes, Cell] = new HashMap
@@ -235,7 +235,7 @@ final class HeapState(host: KeyGroupState, select: Int => Unit, limit: Long)
 
 private object HeapState {
 
-  // Estimated heap size of a value in its place, without the bytes of the key and the value.
+  // Estimated heap size of an entry or a value, without the bytes of the key and the value.
   private final val CellBytes = 120L
 
   /** The estimated heap size of a value of a map, without the bytes of the value. */

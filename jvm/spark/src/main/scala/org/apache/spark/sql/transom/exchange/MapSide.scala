@@ -480,7 +480,7 @@ private final class CombiningMapSide(plan: MapSidePlan) extends WindowMapSide(pl
       after: Long,
       takes: Long => Boolean = _ => true): Iterator[InternalRow] = {
     val segments = tables.drain(operatorPlan.keyGroups, takes)(aggregation.encode)
-    // With a lateness, Real-Time Mode drains at each step of the watermark. Most steps end no slice.
+    // With a lateness, Real-Time Mode drains at each step of the watermark. Most end no slice.
     if (segments.isEmpty) Iterator.empty
     else {
       val batches = Array.fill(operatorPlan.keyGroups)(new SegmentBatch(limits.payload))
@@ -508,7 +508,8 @@ private final class RowMapSide(plan: MapSidePlan) extends WindowMapSide(plan) {
     if (operatorPlan.order.isEmpty) None
     else Some(UnsafeProjection.create(operatorPlan.order, input))
   private val chunks = Array.fill(operatorPlan.keyGroups)(new RowChunk(limits.payload))
-  // The key groups with rows since the last drain. In Real-Time Mode, one row may drain.
+  // The key groups with rows since the last drain. In Real-Time Mode each row may cause a drain,
+  // which must not look at all key groups.
   private val filled = mutable.BitSet.empty
 
   override protected def add(row: InternalRow, time: Long): Unit = {
@@ -560,7 +561,7 @@ private final class SubstreamMapSide(plan: MapSidePlan) extends WindowMapSide(pl
   private val chunks =
     new OrderedChunks(operatorPlan.order, movesArrival = false, input, limits.payload, encoder)
   private val byGroup = Array.tabulate(operatorPlan.keyGroups)(chunks.chunkOf)
-  // As in `RowMapSide`.
+  // The key groups with rows since the last drain, as in `RowMapSide`.
   private val filled = mutable.BitSet.empty
   private val substream = new ByteRange
   private var latest = Watermark.NotYet

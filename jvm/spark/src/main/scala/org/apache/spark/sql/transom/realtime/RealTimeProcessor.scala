@@ -285,8 +285,8 @@ private final class TaskGroups(partition: Int, tasks: SourceTasks) {
   private var bytes = 0L
   // The key groups that have rows.
   private val filled = mutable.BitSet.empty
-  // No timer and no end for which segments wait is before these times. With an early trigger each
-  // row fires, and it must not look at all key groups.
+  // Lower bounds of the timers of all key groups, and of the ends of the windows for which segments
+  // wait. With an early trigger each row fires, and then must not look at all key groups.
   private var leastTimer = Long.MaxValue
   private var leastAwaited = Long.MaxValue
 
