@@ -98,13 +98,7 @@ private final class RealTimeTask(
     cameAtMs = message.getLong(SourceMessage.Clock)
     val task = message.getInt(SourceMessage.Task)
     message.getInt(SourceMessage.Kind) match {
-      case SourceMessage.Rows =>
-        rowsOf(message).flatMap { from =>
-          // Not each step of the watermark has a message of its own.
-          if (firesBetweenRows && advances(task, from.watermark, from.arrival))
-            fire() ++ add(task, from)
-          else add(task, from)
-        }
+      case SourceMessage.Rows => addAll(task, rowsOf(message))
       case SourceMessage.Seen =>
         rowsOf(message).foreach(judge(task, _))
         Pulled.none
@@ -130,6 +124,19 @@ private final class RealTimeTask(
   private def rowsOf(message: InternalRow): SourceRowsReader =
     new SourceRowsReader(message.getBinary(SourceMessage.Payload), tasks.input.length)
 
+  private def addAll(task: Int, from: SourceRowsReader): Iterator[InternalRow] =
+    new PulledLoop[InternalRow] {
+      override protected def continues: Boolean = from.hasNext
+
+      override protected def turn(): Iterator[InternalRow] = {
+        from.next()
+        // Not each step of the watermark has a message of its own.
+        if (firesBetweenRows && advances(task, from.watermark, from.arrival))
+          fire() ++ add(task, from)
+        else add(task, from)
+      }
+    }
+
   private def add(task: Int, from: SourceRowsReader): Iterator[InternalRow] = {
     judge(task, from)
     groups.add(mapSide.push(from.row))
@@ -151,7 +158,11 @@ private final class RealTimeTask(
   }
 
   /** Judges a row, and writes the judgement into it. */
-  private def judge(task: Int, from: SourceRowsReader): Unit = sources.foreach { sources =>
+  private def judge(task: Int, from: SourceRowsReader): Unit =
+    // Without a closure, because this runs for every row.
+    if (sources.isDefined) judgeBy(sources.get, task, from)
+
+  private def judgeBy(sources: ReportedWatermarks, task: Int, from: SourceRowsReader): Unit = {
     import from.row
     sources.noteRow(task)
     columns.pointTo(row)
@@ -297,8 +308,8 @@ private final class TaskGroups(partition: Int, tasks: SourceTasks) {
   def areFull: Boolean = bytes > limit
 
   /** Adds rows in the exchange format. */
-  def add(rows: Iterator[InternalRow]): Unit = rows.foreach { row =>
-    val kept = row.copy()
+  def add(rows: Iterator[InternalRow]): Unit = while (rows.hasNext) {
+    val kept = rows.next().copy()
     val group = byId(kept.getInt(ExchangeFormat.Group))
     ExchangeFormat.kindOf(kept) match {
       case PayloadKind.WaitingSegments =>

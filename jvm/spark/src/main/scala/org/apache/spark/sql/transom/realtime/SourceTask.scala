@@ -155,8 +155,9 @@ final case class SourceTasks(
   * one before it.
   *
   * A message has a cost, whatever its size. So rows wait for others, until their task of the
-  * operator has a full message, or windows may fire, or the first one has waited for some
-  * milliseconds. So at the end of a window few of its rows are left to process.
+  * operator has a full message, or windows may fire, or several rows wait and the first of them
+  * has waited for some milliseconds. So at the end of a window few of its rows are left to
+  * process.
   */
 private final class SourceTask(tasks: SourceTasks, rows: Iterator[InternalRow])
     extends AbstractIterator[InternalRow] {
@@ -193,8 +194,9 @@ private final class SourceTask(tasks: SourceTasks, rows: Iterator[InternalRow])
   private val seen = SeenRows.of(operatorPlan.spec).orNull
   private val rowsMayWait = operatorPlan.spec.rowsMayWait
   private val fullSize = TaskLimits.current.payload
-  // The rows that wait, for each task of the operator, and since when the first of them does.
+  // The rows that wait, for each task of the operator, how many there are, and since when.
   private val waiting = Array.fill(receivers)(new SourceRows)
+  private var waitingRows = 0
   private var waitingSinceMs = 0L
   private var out = toAll(SourceMessage.Begin)
 
@@ -232,25 +234,35 @@ private final class SourceTask(tasks: SourceTasks, rows: Iterator[InternalRow])
     UnsafeRows.bytesOf(toKey(row), key)
     val to = KeyGroups.groupOf(KeyGroups.hash(key), operatorPlan.keyGroups) % receivers
     columns.pointTo(row)
-    val nowMs = System.currentTimeMillis()
-    val first = if (id != null && seen == null) Iterator.empty else messagesBefore(row, nowMs)
-    if (waiting.forall(_.isEmpty)) waitingSinceMs = nowMs
+    val first = if (id != null && seen == null) Iterator.empty else messagesBefore(row)
     waiting(to).add(watermark, own.arrival, row)
     if (logic != null && hasTime)
       logic.judge(own, columns.time, columns.arrival, RowContext.NoEnd, judgement)
-    if (!rowsMayWait || nowMs - waitingSinceMs >= SourceTask.LongestWaitMs) first ++ allWaiting
+    if (!rowsMayWait || haveWaited()) first ++ allWaiting
     else if (waiting(to).length >= fullSize) first ++ rowsFor(to)
     else first
   }
 
+  /** Notes that one more row waits. Returns whether the first one has waited long enough. */
+  private def haveWaited(): Boolean = {
+    waitingRows += 1
+    if (waitingRows == 1) {
+      waitingSinceMs = System.currentTimeMillis()
+      false
+    } else
+      // Not for each row, because each look at the clock has a cost.
+      waitingRows % SourceTask.RowsALook == 0 &&
+      System.currentTimeMillis() - waitingSinceMs >= SourceTask.LongestWaitMs
+  }
+
   /** The messages that all tasks of the operator need before a row. */
-  private def messagesBefore(row: UnsafeRow, nowMs: Long): Iterator[InternalRow] = {
+  private def messagesBefore(row: UnsafeRow): Iterator[InternalRow] = {
     val identified = if (id == null) {
       id = row.getUTF8String(sourceAt).clone()
       toAll(SourceMessage.Begin)
     } else Iterator.empty
     val time = if (hasTime) columns.time else RowContext.NoTime
-    if (seen == null || !seen.isSeen(time, nowMs)) identified
+    if (seen == null || !seen.isSeen(time, System.currentTimeMillis())) identified
     else {
       val one = new SourceRows
       one.add(watermark, own.arrival, row)
@@ -258,8 +270,10 @@ private final class SourceTask(tasks: SourceTasks, rows: Iterator[InternalRow])
     }
   }
 
-  private def allWaiting: Iterator[InternalRow] =
+  private def allWaiting: Iterator[InternalRow] = {
+    waitingRows = 0
     waiting.indices.iterator.filterNot(waiting(_).isEmpty).flatMap(rowsFor)
+  }
 
   private def rowsFor(to: Int): Iterator[InternalRow] =
     Iterator.single(to).map(sent(SourceMessage.Rows, _, waiting(to).take()))
@@ -293,8 +307,11 @@ private object SourceTask {
     */
   final val StepUs = 10000L
 
-  /** How long a row waits for others, if other rows come. */
+  /** How long a row waits for others, if so many come that the task looks at the clock. */
   final val LongestWaitMs = 2L
+
+  /** How many rows wait before the task looks at the clock again. */
+  final val RowsALook = 16
 }
 
 /** Buffers rows of a source, each with what its source has come to before it.
