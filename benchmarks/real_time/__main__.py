@@ -387,7 +387,7 @@ def main() -> None:
     parser.add_argument("--gaps", type=int, default=40, help="gaps; 0 measures none")
     parser.add_argument("--rate", type=int, default=500, help="rows a second")
     parser.add_argument("--keys", type=int, default=50)
-    parser.add_argument("--backlog", type=int, default=20_000_000, help="rows; 0 measures none")
+    parser.add_argument("--backlog", type=int, default=60_000_000, help="rows; 0 measures none")
     parser.add_argument("--peer", nargs="+", choices=PEERS, default=COMPARED)
     arguments = parser.parse_args()
     record = Record.begin()
