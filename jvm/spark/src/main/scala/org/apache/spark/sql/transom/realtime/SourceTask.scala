@@ -155,9 +155,8 @@ final case class SourceTasks(
   * one before it.
   *
   * A message has a cost, whatever its size. So rows wait for others, until their task of the
-  * operator has a full message, or windows may fire, or several rows wait and the first of them
-  * has waited for some milliseconds. So at the end of a window few of its rows are left to
-  * process.
+  * operator has a full message, or windows may fire, or the first one has waited for some
+  * milliseconds. So at the end of a window few of its rows are left to process.
   */
 private final class SourceTask(tasks: SourceTasks, rows: Iterator[InternalRow])
     extends AbstractIterator[InternalRow] {
@@ -249,10 +248,11 @@ private final class SourceTask(tasks: SourceTasks, rows: Iterator[InternalRow])
     if (waitingRows == 1) {
       waitingSinceMs = System.currentTimeMillis()
       false
-    } else
-      // Not for each row, because each look at the clock has a cost.
-      waitingRows % SourceTask.RowsALook == 0 &&
-      System.currentTimeMillis() - waitingSinceMs >= SourceTask.LongestWaitMs
+    } else {
+      // A look at the clock has a cost, which matters where many rows come.
+      val looks = waitingRows < SourceTask.RowsALook || waitingRows % SourceTask.RowsALook == 0
+      looks && System.currentTimeMillis() - waitingSinceMs >= SourceTask.LongestWaitMs
+    }
   }
 
   /** The messages that all tasks of the operator need before a row. */
@@ -307,10 +307,10 @@ private object SourceTask {
     */
   final val StepUs = 10000L
 
-  /** How long a row waits for others, if so many come that the task looks at the clock. */
+  /** How long a row waits for others, if other rows come. */
   final val LongestWaitMs = 2L
 
-  /** How many rows wait before the task looks at the clock again. */
+  /** If so many rows wait, the task looks at the clock once for as many further ones. */
   final val RowsALook = 16
 }
 
