@@ -310,7 +310,7 @@ private object SourceTask {
   /** How long a row waits for others, if other rows come. */
   final val LongestWaitMs = 2L
 
-  /** If so many rows wait, the task looks at the clock once for as many further ones. */
+  /** Once so many rows wait, the task looks at the clock only after as many more. */
   final val RowsALook = 16
 }
 
