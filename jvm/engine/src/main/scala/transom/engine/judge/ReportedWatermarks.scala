@@ -8,7 +8,7 @@ import scala.jdk.CollectionConverters._
 import transom.engine.spec.{TimePolicy, WindowSpec}
 import transom.engine.state.{KeyBytes, StateReader, StateWriter, UnknownStateVersion}
 import transom.engine.time.Watermark
-import transom.engine.window.{GridWindow, RowContext}
+import transom.engine.window.{Grid, GridSlices, GridWindow, RowContext}
 
 /** Judges rows by the watermarks that the tasks of their sources report, while these tasks run at
   * the same time as the windows.
@@ -65,6 +65,13 @@ final class ReportedWatermarks(policy: TimePolicy, windows: WindowSpec, before: 
 
   /** How often windows have closed because the input was silent. */
   def idleCloses: Int = closings
+
+  /** The greatest watermark of a source; `Watermark.NotYet` if no source has one. */
+  def furthest: Long =
+    bySource.values.iterator.asScala
+      .map(reported => logic.watermarkOf(reported.source))
+      .maxOption
+      .getOrElse(Watermark.NotYet)
 
   /** Notes how many tasks there are.
     *
@@ -317,4 +324,46 @@ object SeenRows {
       new SeenRows(math.min(LongestMs, least / 4000L), stretchOf)
     }
   }
+}
+
+/** Decides which rows of a source are on time whatever watermark the batches before have left to
+  * it. The task of the source may combine these rows, and their windows need not judge them. Not
+  * thread-safe.
+  *
+  * @param reached
+  *   a watermark that no source had passed before this batch, microseconds since 1970
+  */
+final class OnTimeRows private (slices: GridSlices, windows: WindowSpec, val reached: Long) {
+  private val convention = windows.window.convention
+  private val lateness = slices.lateness()
+
+  /** Whether no window of a row has fired, by any watermark that the row may meet.
+    *
+    * @param time
+    *   the time of the row, microseconds since 1970
+    * @param watermark
+    *   the watermark of the source before the row, by the rows of this batch alone
+    */
+  def contains(time: Long, watermark: Long): Boolean = {
+    val slice = slices.sliceOf(convention.timeIn(time))
+    slice != Grid.NoSlice &&
+    !lateness.isPartlyLate(slice, convention.watermarkIn(math.max(reached, watermark)))
+  }
+}
+
+object OnTimeRows {
+
+  /** None if all rows must reach their windows one by one.
+    *
+    * @param windows
+    *   the spec of windows that consist of slices
+    * @param reached
+    *   see `OnTimeRows`; none if there is no such watermark
+    */
+  def of(windows: WindowSpec, reached: Option[Long]): Option[OnTimeRows] =
+    windows.window.sliceAssigner match {
+      case slices: GridSlices if windows.rowsMayWait =>
+        reached.map(new OnTimeRows(slices, windows, _))
+      case _ => None
+    }
 }

@@ -26,6 +26,18 @@ class ReportedWatermarksSuite extends FunSuite {
     assertEquals(sources.watermark, Some(20))
   }
 
+  test("the furthest watermark is the greatest of all sources, read or not") {
+    val before = new Sources(tasks = 2)
+    before.identify(0, "a")
+    assertEquals(before.furthest, NotYet)
+    before.identify(1, "b")
+    before.advance(0, 10)
+    before.advance(1, 5)
+    assertEquals(before.furthest, Some(10))
+    val sources = new Sources(tasks = 1, before.saved())
+    assertEquals(sources.furthest, Some(10))
+  }
+
   test("a task that has not identified its source holds the watermark back") {
     val sources = new Sources(tasks = 2)
     sources.identify(0, "a")
@@ -302,6 +314,7 @@ private object ReportedWatermarksSuite {
     def saved(): Option[Array[Byte]] = Some(reported.saved())
 
     def watermark: Option[Int] = inSeconds(reported.watermark)
+    def furthest: Option[Int] = inSeconds(reported.furthest)
 
     /** The watermark that a row meets. */
     def met(task: Int, sinceBegin: Option[Int], time: Int = 1000): Option[Int] = {

@@ -7,6 +7,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{EventTime => _, _}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution.datasources.v2.StreamingDataSourceV2ScanRelation
+import org.apache.spark.sql.execution.streaming.runtime.IncrementalExecution
 import org.apache.spark.sql.streaming.{OutputMode, TimeMode}
 import org.apache.spark.sql.transom.batch.{LateWatermark, RealTime}
 import org.apache.spark.sql.transom.checkpoint.CheckpointedSpec
@@ -52,6 +53,7 @@ private object RealTimeOperator {
     val (below, source) = withSource(input.rows)
     val read = input.columns.map { case (from, to) => Alias(from, to.name)(to.exprId) } ++
       source ++ judgement.all.map(column => Alias(Literal(0L), column.name)(column.exprId))
+    val batch = LateWatermark.runningBatch(session).get
     val clocks = results.collect { case ticks: KeyGroupTicks => ticks.child }
     val tasks = SourceTasks(
       operatorPlan,
@@ -60,7 +62,8 @@ private object RealTimeOperator {
       policy,
       hasTimePolicy = input.operatorPlan.spec.policy.isDefined,
       input.arrival,
-      LateWatermark.runningBatch(session).get.numStateStores,
+      reachedBefore(batch, input),
+      batch.numStateStores,
       clocks.length)
     val messages = messagesOf(Project(read, below))(tasks.messages) match {
       case ofRows if clocks.isEmpty => ofRows
@@ -218,6 +221,17 @@ private object RealTimeOperator {
           idlePartitionUs = None,
           estimateArrival = false))
     case Some(ProcessingTime) | None => None
+  }
+
+  /** A watermark that no source had passed before a batch, in microseconds since 1970. Windows of
+    * event time have Spark's watermark, which follows the latest time of all rows, in whole
+    * milliseconds. None if rows have several watermarks, because Spark takes the least of them.
+    */
+  private def reachedBefore(batch: IncrementalExecution, input: Input): Option[Long] = {
+    val watermarks = input.rows.collect { case watermark: EventTimeWatermark => watermark }
+    Option.when(
+      input.operatorPlan.spec.time.exists(_.isInstanceOf[EventTime]) && watermarks.length == 1)(
+      (batch.offsetSeqMetadata.batchWatermarkMs + 1L) * 1000L)
   }
 
   /** How far the watermark trails the latest time, as the watermark of the input says. */

@@ -9,23 +9,24 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.statefulprocessor.ImplicitGroupingKeyTracker
 import org.apache.spark.sql.streaming._
-import org.apache.spark.sql.transom.exchange.{ExchangeEncoder, ExchangeFormat, MapSidePlan, PayloadKind}
+import org.apache.spark.sql.transom.exchange.{ExchangeEncoder, ExchangeFormat, PayloadKind, WindowMapSide}
 import org.apache.spark.sql.transom.planned.{JudgementColumns, TaskLimits}
 import org.apache.spark.sql.transom.task.{KeyGroupTask, SparkKeyGroupState, WindowTasks}
 import org.apache.spark.util.CollectionAccumulator
 
 import transom.engine.judge.{Judgement, ReportedWatermarks}
 import transom.engine.runtime._
+import transom.engine.spec.TimePolicy
 import transom.engine.state.{HeapState, KeyGroups, StateReader, StateWriter}
 import transom.engine.time.{Advance, Watermark}
 
 /** The stateful processor of an operator in Real-Time Mode.
   *
   * One instance serves all key groups of a task for one batch, which lasts minutes. Spark calls
-  * it for each message. Rows go to the map side, which combines them. When the watermark of the
-  * windows advances, the rows since the last advance are a batch for the engine: the key groups
-  * that have rows or due windows process them, on state that stays on the heap. Once all sources
-  * have ended, the state is written.
+  * it for each message. The map side combines the rows that the tasks of the sources have not
+  * combined. When the watermark of the windows advances, the rows since the last advance are a
+  * batch for the engine: the key groups that have rows or due windows process them, on state that
+  * stays on the heap. Once all sources have ended, the state is written.
   *
   * @param reports
   *   gets the report of each task, see `TaskReport`
@@ -74,8 +75,8 @@ private final class RealTimeTask(
   private lazy val groups = new TaskGroups(TaskContext.getPartitionId(), tasks)
   // Known once the batch has begun. None if windows do not follow the watermarks of sources.
   private var sources = Option.empty[ReportedWatermarks]
-  private lazy val mapSide =
-    new MapSidePlan(operatorPlan, tasks.input, Watermark.NotYet).create()
+  // Combines the rows that their source task has not combined. Null before the first one.
+  private var mapSide: WindowMapSide = _
   private val firesOnRows = operatorPlan.spec.firesOnRows
   private val firesBetweenRows = operatorPlan.spec.firesBetweenRows
   private var hasTicked = false
@@ -99,6 +100,9 @@ private final class RealTimeTask(
     val task = message.getInt(SourceMessage.Task)
     message.getInt(SourceMessage.Kind) match {
       case SourceMessage.Rows => addAll(task, rowsOf(message))
+      case SourceMessage.Combined =>
+        groups.add(new ExchangeRowsReader(message.getBinary(SourceMessage.Payload)))
+        fireIf(groups.areFull)
       case SourceMessage.Seen =>
         rowsOf(message).foreach(judge(task, _))
         Pulled.none
@@ -115,6 +119,8 @@ private final class RealTimeTask(
         fireIf(sources.exists(_.tick(cameAtMs * 1000L)) || hasTicked)
       case SourceMessage.End =>
         ended += 1
+        if (!message.isNullAt(SourceMessage.Payload))
+          report.counts.add(message.getBinary(SourceMessage.Payload))
         hasEnded = ended == message.getInt(SourceMessage.Tasks)
         val results = fireIf(advances(message) || hasEnded)
         if (hasEnded) Pulled.andDo(results)(end()) else results
@@ -139,6 +145,10 @@ private final class RealTimeTask(
 
   private def add(task: Int, from: SourceRowsReader): Iterator[InternalRow] = {
     judge(task, from)
+    if (mapSide == null) {
+      mapSide = tasks.newMapSide()
+      mapSide.startAfter(fired)
+    }
     groups.add(mapSide.push(from.row))
     fireIf(firesOnRows || groups.areFull)
   }
@@ -198,10 +208,20 @@ private final class RealTimeTask(
     val before = Option(saved.get).map(new StateReader(_))
     val ofSources = before.map(_.array())
     if (group == groups.first)
-      sources = tasks.policy.map(new ReportedWatermarks(_, operatorPlan.spec, ofSources.orNull))
+      sources = tasks.policy.map(sourcesOf(_, ofSources.orNull))
     before.foreach { in =>
       (1L to in.unsigned()).foreach(_ => groups.await(group, in.signed(), in.array()))
     }
+  }
+
+  private def sourcesOf(policy: TimePolicy, saved: Array[Byte]): ReportedWatermarks = {
+    val sources = new ReportedWatermarks(policy, operatorPlan.spec, saved)
+    // Source tasks have combined rows that might be late otherwise.
+    tasks.onTime.map(_.reached).filter(_ < sources.furthest).foreach { reached =>
+      throw new IllegalStateException(
+        s"the watermark of a source (${sources.furthest} us) is ahead of Spark's ($reached us)")
+    }
+    sources
   }
 
   /** Saves what a key group has besides its windows.
@@ -236,9 +256,11 @@ private final class RealTimeTask(
     val reached = convention.watermarkIn(watermark)
     val byRows = sources.fold(reached)(of => convention.watermarkIn(of.watermarkByRows))
     val advance = Advance(fired, reached, math.max(fired, byRows))
-    // Only the end of the batch needs the rows of windows that stay open.
-    groups.add(if (hasEnded) mapSide.drain() else mapSide.drainUntil(reached))
-    mapSide.startAfter(reached)
+    if (mapSide != null) {
+      // Only the end of the batch needs the rows of windows that stay open.
+      groups.add(if (hasEnded) mapSide.drain() else mapSide.drainUntil(reached))
+      mapSide.startAfter(reached)
+    }
     fired = reached
     val ticks = hasTicked
     hasTicked = false
@@ -273,7 +295,7 @@ private final class RealTimeTask(
       sources.foreach(sources => report.counts.add(RowCounts.IdleCloses, sources.idleCloses))
     val held = heap.heldBytes
     heap.flush()
-    report.counts.add(mapSide.counts.bytes)
+    if (mapSide != null) report.counts.add(mapSide.counts.bytes)
     val watermark = sources.fold(Watermark.NotYet)(_.watermark)
     reports.add(report.row(watermark, groups.open, held))
   }

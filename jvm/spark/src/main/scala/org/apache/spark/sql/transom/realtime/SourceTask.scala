@@ -6,12 +6,12 @@ import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.transom.aggregate.UnsafeRows
-import org.apache.spark.sql.transom.exchange.RuledColumns
-import org.apache.spark.sql.transom.planned.{KeyedLayout, SliceLayout, TaskLimits, WindowOperatorPlan}
+import org.apache.spark.sql.transom.exchange.{ExchangeFormat, MapSidePlan, RuledColumns, WindowMapSide}
+import org.apache.spark.sql.transom.planned._
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
-import transom.engine.judge.{Judgement, SeenRows, SourceWatermark, TimePolicyLogic}
+import transom.engine.judge._
 import transom.engine.runtime.RowRules
 import transom.engine.spec.TimePolicy
 import transom.engine.state.{ByteRange, KeyGroups, StateReader, StateWriter}
@@ -30,10 +30,11 @@ import transom.engine.window.{GridSlices, RowContext, SessionSlices}
   * arrival    the latest arrival by the rows of this batch, if a time policy needs it; microseconds
   *            since 1970
   * clock      the wall clock when the task sent the message, milliseconds since 1970
-  * payload    the rows of `Rows` and `Seen`, see SourceRows; null in other messages
+  * payload    the rows of `Rows` and `Seen`, see SourceRows; the exchange rows of `Combined`; the
+  *            counts of `End`, in one of its messages; else null
   * }}}
   *
-  * `Rows` goes to the task of the operator that has the key groups of its rows. The other
+  * `Rows` and `Combined` go to the task of the operator that has their key groups. The other
   * messages go to all tasks. A message reaches a task as one for its first key group. Messages of
   * a task arrive in the order in which it has sent them. So an `End` says that all rows of its
   * task have come, and the operator has all rows of a batch once every task has sent one.
@@ -67,6 +68,9 @@ object SourceMessage {
   /** A row that shows all tasks that its source is not silent, and which windows may be open. */
   final val Seen = 5
 
+  /** Combined rows for one task of the operator, see `ExchangeFormat`. */
+  final val Combined = 6
+
   val schema: StructType = new StructType()
     .add("group", IntegerType, nullable = false)
     .add("kind", IntegerType, nullable = false)
@@ -95,6 +99,9 @@ object SourceMessage {
   *   is Spark's: rows whose key has failed move it too, and a row behind it breaks no rule
   * @param arrival
   *   the arrival time of a row, in microseconds since 1970, if the policy needs it
+  * @param reached
+  *   a watermark that no source had passed before this batch, microseconds since 1970; none if
+  *   the driver knows none
   * @param partitions
   *   number of tasks of the operator
   * @param clocks
@@ -107,6 +114,7 @@ final case class SourceTasks(
     policy: Option[TimePolicy],
     hasTimePolicy: Boolean,
     arrival: Option[Attribute],
+    reached: Option[Long],
     partitions: Int,
     clocks: Int) {
 
@@ -128,6 +136,14 @@ final case class SourceTasks(
 
   /** How many tasks of the operator have key groups. The first key groups are one of each. */
   private[realtime] def receivers: Int = math.min(operatorPlan.keyGroups, partitions)
+
+  /** The rows that a task may combine; none if all rows must leave one by one. */
+  private[realtime] def onTime: Option[OnTimeRows] =
+    if (operatorPlan.layout == SliceLayout) OnTimeRows.of(operatorPlan.spec, reached) else None
+
+  /** The map side of a task. */
+  private[realtime] def newMapSide(): WindowMapSide =
+    new MapSidePlan(operatorPlan, input, Watermark.NotYet).create()
 
   private[realtime] def newMessage(): SpecificInternalRow = {
     val message = new SpecificInternalRow(SourceMessage.schema)
@@ -151,12 +167,16 @@ final case class SourceTasks(
     windows = None)
 }
 
-/** Sends the rows of a source with the watermark that each has met. Each message overwrites the
-  * one before it.
+/** Sends the rows of a source. Each message overwrites the one before it.
   *
-  * A message has a cost, whatever its size. So rows wait for others, until their task of the
-  * operator has a full message, or windows may fire, or the first one has waited for some
-  * milliseconds. So at the end of a window few of its rows are left to process.
+  * Rows that are on time whatever earlier batches have left are combined, as on the map side of
+  * micro-batches (see `OnTimeRows`). They leave when the watermark of the source passes the end
+  * of their windows, or the map side is full. So a window has a few accumulators to add.
+  *
+  * All other rows leave one by one, each with the watermark that it has met. A message has a
+  * cost, whatever its size. So rows wait for others, until their task of the operator has a full
+  * message, or windows may fire, or the first one has waited for some milliseconds. So at the end
+  * of a window few of its rows are left to process.
   */
 private final class SourceTask(tasks: SourceTasks, rows: Iterator[InternalRow])
     extends AbstractIterator[InternalRow] {
@@ -164,6 +184,7 @@ private final class SourceTask(tasks: SourceTasks, rows: Iterator[InternalRow])
 
   private val toKey = UnsafeProjection.create(operatorPlan.grouping, input)
   private val columns = tasks.ruled
+  private val watermarkAt = input.length - JudgementColumns.count
   private val sourceAt = source.fold(-1)(column => input.indexWhere(_.exprId == column.exprId))
   private val logic = policy.map(new TimePolicyLogic(_)).orNull
   private val own = new SourceWatermark
@@ -179,6 +200,17 @@ private final class SourceTask(tasks: SourceTasks, rows: Iterator[InternalRow])
       }
     case KeyedLayout => Math.floorDiv(_, SourceTask.StepUs)
   }
+
+  // Null if all rows leave one by one.
+  private val onTime = tasks.onTime.orNull
+  // Combines the rows that are on time. Null before the first one.
+  private var mapSide: WindowMapSide = _
+  // The exchange rows of the map side, for each task of the operator.
+  private val combined = Array.fill(receivers)(new StateWriter)
+  private val exchangeRow = new ByteRange
+  private lazy val receiverOf = (0 until operatorPlan.keyGroups).map { group =>
+    KeyGroups.idOf(group) -> group % receivers
+  }.toMap
 
   private val message = newMessage()
   private val key = new ByteRange
@@ -212,11 +244,11 @@ private final class SourceTask(tasks: SourceTasks, rows: Iterator[InternalRow])
     if (advances()) {
       hasAdvanced = true
       stretch = stretchOf(watermark)
-      allWaiting ++ toAll(SourceMessage.Advanced)
+      combinedUntil(watermark) ++ allWaiting ++ toAll(SourceMessage.Advanced)
     } else if (rows.hasNext) read(rows.next().asInstanceOf[UnsafeRow])
     else {
       hasEnded = true
-      allWaiting ++ toAll(SourceMessage.End)
+      allCombined ++ allWaiting ++ end
     }
 
   /** Whether the watermark has passed a time at which windows may fire since the last message. */
@@ -230,16 +262,54 @@ private final class SourceTask(tasks: SourceTasks, rows: Iterator[InternalRow])
 
   /** Reads a row, which meets the watermark of the rows before it. */
   private def read(row: UnsafeRow): Iterator[InternalRow] = {
-    UnsafeRows.bytesOf(toKey(row), key)
-    val to = KeyGroups.groupOf(KeyGroups.hash(key), operatorPlan.keyGroups) % receivers
     columns.pointTo(row)
-    val first = if (id != null && seen == null) Iterator.empty else messagesBefore(row)
-    waiting(to).add(watermark, own.arrival, row)
+    // Null for most rows. An empty iterator would cost more than the rest of this method.
+    val first = if (id != null && seen == null) null else messagesBefore(row)
+    val combines = onTime != null && RowRules.problem(columns).isEmpty &&
+      onTime.contains(columns.time, watermark)
+    val messages = if (combines) combine(row) else delay(row)
     if (logic != null && hasTime)
       logic.judge(own, columns.time, columns.arrival, RowContext.NoEnd, judgement)
-    if (!rowsMayWait || haveWaited()) first ++ allWaiting
-    else if (waiting(to).length >= fullSize) first ++ rowsFor(to)
-    else first
+    if (first == null) messages else first ++ messages
+  }
+
+  /** Adds a row to those that cross the exchange together, in accumulators. */
+  private def combine(row: UnsafeRow): Iterator[InternalRow] = {
+    if (mapSide == null) mapSide = newMapSide()
+    row.setLong(watermarkAt, watermark)
+    // There are exchange rows if the map side is full.
+    messagesOf(mapSide.push(row))
+  }
+
+  private def combinedUntil(watermark: Long): Iterator[InternalRow] =
+    if (mapSide == null) Iterator.empty
+    else messagesOf(mapSide.drainUntil(operatorPlan.convention.watermarkIn(watermark)))
+
+  private def allCombined: Iterator[InternalRow] =
+    if (mapSide == null) Iterator.empty else messagesOf(mapSide.drain())
+
+  /** The messages with exchange rows. */
+  private def messagesOf(exchangeRows: Iterator[InternalRow]): Iterator[InternalRow] =
+    if (exchangeRows.isEmpty) Iterator.empty
+    else
+      exchangeRows.flatMap { row =>
+        val to = receiverOf(row.getInt(ExchangeFormat.Group))
+        UnsafeRows.bytesOf(row.asInstanceOf[UnsafeRow], exchangeRow)
+        combined(to).array(exchangeRow.bytes, exchangeRow.offset, exchangeRow.length)
+        if (combined(to).length >= fullSize) Iterator.single(combinedFor(to)) else Iterator.empty
+      } ++ combined.indices.iterator.filterNot(combined(_).length == 0).map(combinedFor)
+
+  private def combinedFor(to: Int): InternalRow =
+    sent(SourceMessage.Combined, to, combined(to).take())
+
+  /** Adds a row to those that wait for others, and then cross the exchange as they are. */
+  private def delay(row: UnsafeRow): Iterator[InternalRow] = {
+    UnsafeRows.bytesOf(toKey(row), key)
+    val to = KeyGroups.groupOf(KeyGroups.hash(key), operatorPlan.keyGroups) % receivers
+    waiting(to).add(watermark, own.arrival, row)
+    if (!rowsMayWait || haveWaited()) allWaiting
+    else if (waiting(to).length >= fullSize) rowsFor(to)
+    else Iterator.empty
   }
 
   /** Notes that one more row waits. Returns whether the first one has waited long enough. */
@@ -277,6 +347,14 @@ private final class SourceTask(tasks: SourceTasks, rows: Iterator[InternalRow])
 
   private def rowsFor(to: Int): Iterator[InternalRow] =
     Iterator.single(to).map(sent(SourceMessage.Rows, _, waiting(to).take()))
+
+  /** The messages about the end of the source. One of them has the counts of the map side. */
+  private def end: Iterator[InternalRow] = {
+    val counts = if (mapSide == null) null else mapSide.counts.bytes
+    Iterator.range(0, receivers).map { to =>
+      sent(SourceMessage.End, to, if (to == 0) counts else null)
+    }
+  }
 
   private def toAll(kind: Int, payload: Array[Byte] = null): Iterator[InternalRow] =
     Iterator.range(0, receivers).map(sent(kind, _, payload))
@@ -379,5 +457,19 @@ private final class SourceRowsReader(rows: Array[Byte], columns: Int)
     val length = in.skipArray()
     row.pointTo(rows, UnsafeRows.ArrayOffset + in.offset - length, length)
     this
+  }
+}
+
+/** Reads the exchange rows of a message. The next row takes the place of the current one. */
+private final class ExchangeRowsReader(rows: Array[Byte]) extends AbstractIterator[InternalRow] {
+  private val in = new StateReader(rows)
+  private val row = new UnsafeRow(ExchangeFormat.Payload + 1)
+
+  override def hasNext: Boolean = in.offset < rows.length
+
+  override def next(): InternalRow = {
+    val length = in.skipArray()
+    row.pointTo(rows, UnsafeRows.ArrayOffset + in.offset - length, length)
+    row
   }
 }

@@ -5,15 +5,17 @@ package org.apache.spark.sql.transom
   *
   * {{{
   * rows of a source ──► SourceTask ──► messages ──► RealTimeProcessor ──► results
-  *                       watermark      to the task  map side, engine, state on the heap
-  *                       of the source  of the key
+  *                       watermark of   to the task  map side, engine, state on the heap
+  *                       the source,    of the key
+  *                       map side
   * }}}
   *
   * A batch lasts minutes here, and all its tasks run at the same time. Spark hands the processor
-  * one message after the other. The map side of micro-batches runs behind the exchange: it
-  * combines the rows between two advances of the watermark, which are a batch for the engine. So
-  * all rules are those of the other hosts. The engine's state is kept on the heap and written
-  * once, when every task that reads a source has sent its last message.
+  * one message after the other. The map side of micro-batches runs in the source's task for rows
+  * that are certainly on time, and behind the exchange for all others. The rows between two
+  * advances of the watermark are a batch for the engine. So all rules are those of the other
+  * hosts. The engine's state is kept on the heap and written once, when every task that reads a
+  * source has sent its last message.
   *
   * A processor has no call at the end of a batch, because Spark commits the state before it
   * closes the processor. A source's task has: its rows end. So the tasks of the sources say when

@@ -1,5 +1,7 @@
 package org.apache.spark.sql.transom.canary
 
+import java.time.Instant
+
 import scala.util.Try
 
 import org.apache.spark.{SPARK_VERSION, TaskContext}
@@ -7,6 +9,7 @@ import org.apache.spark.sql.{DataFrame, Encoders, ForeachWriter, Row}
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.statefulprocessor.ImplicitGroupingKeyTracker
 import org.apache.spark.sql.execution.streaming.runtime.StreamingQueryWrapper
 import org.apache.spark.sql.execution.streaming.sources.LowLatencyMemoryStream
+import org.apache.spark.sql.functions.{col, timestamp_millis}
 import org.apache.spark.sql.streaming._
 import org.apache.spark.util.VersionUtils
 
@@ -119,6 +122,22 @@ class RealTimeSuite extends CanarySuite {
       assertEquals(ends.toSet - End, Set.empty[Long])
     }
     assertEquals(byBatch.flatten.count(_ != End), 3000)
+  }
+
+  canary(
+    "In Real-Time Mode, the watermark at the start of a batch is the latest time of all rows of " +
+      "the batches before, minus the delay.",
+    "RealTimeOperator.scala") {
+    def timed(rows: DataFrame) =
+      rows.select(timestamp_millis(col("value")).as("at")).withWatermark("at", "1 second")
+    val query = run(timed, Seq(5000L, 9000L, 7000L), Seq(2000L), Seq(3000L))
+    val progress = query.recentProgress.toSeq.filter(_.numInputRows > 0)
+    assertEquals(progress.map(_.numInputRows), Seq(3L, 1L, 1L))
+    assertEquals(
+      progress.map(of => Instant.parse(of.eventTime.get("watermark")).toEpochMilli),
+      Seq(0L, 8000L, 8000L))
+    val last = query.streamingQuery.lastExecution.offsetSeqMetadata.batchWatermarkMs
+    assertEquals(last, 8000L)
   }
 }
 

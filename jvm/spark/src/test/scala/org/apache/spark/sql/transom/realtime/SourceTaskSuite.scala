@@ -5,19 +5,22 @@ import scala.collection.mutable.ArrayBuffer
 import munit.ScalaCheckSuite
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Literal, UnsafeProjection}
+import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.Count
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.transom.{TestPlans, TestSession, TestSpecs}
-import org.apache.spark.sql.transom.planned.{KeyedLayout, SliceLayout}
+import org.apache.spark.sql.transom.aggregate.UnsafeRows
+import org.apache.spark.sql.transom.exchange.ExchangeDecoder
+import org.apache.spark.sql.transom.planned._
 import org.apache.spark.sql.types.LongType
 import org.scalacheck.Gen
 import org.scalacheck.Prop.forAll
 import org.scalacheck.Test.Parameters
 
 import transom.engine.firing.{AfterCount, AfterWatermark, Every, TriggerClock}
+import transom.engine.runtime.{GroupInput, RowCounts}
 import transom.engine.spec.{Accept, Periodic, TimePolicy, WindowSpec}
-import transom.engine.state.{ByteRange, KeyGroups}
+import transom.engine.state.{ByteRange, Cursor, KeyGroups}
 import transom.engine.time.Watermark
 import transom.engine.window.Session
 
@@ -71,6 +74,39 @@ class SourceTaskSuite extends ScalaCheckSuite {
     }
   }
 
+  property("only rows that may be late leave one by one, if Spark's watermark is known") {
+    forAll(times, limits, Gen.choose(0L, 4 * Hour)) { (times, limit, reached) =>
+      val sent = messages(TestSpecs.hours, times, limit, Some(reached))
+      val onTime = times.indices.filter { number =>
+        val watermark =
+          times.take(number).maxOption.fold(reached)(latest => math.max(reached, latest - Delay))
+        endOf(times(number)) > watermark
+      }
+      assertEquals(sent.flatMap(_.combined).sorted, onTime.toList)
+      assertEquals(sent.flatMap(_.rows).map(_.number).sorted, times.indices.diff(onTime).toList)
+      assertEquals(sent.map(_.counted).sum, onTime.length.toLong)
+      sent.foreach { message =>
+        message.combined.foreach(number => assertEquals(receiverOf(number), message.to))
+      }
+    }
+  }
+
+  property("combined rows leave before the watermark passes the end of their windows") {
+    forAll(times, limits) { (times, limit) =>
+      var sent = Set.empty[Int]
+      messages(TestSpecs.hours, times, limit, reached = Some(0L)).foreach { message =>
+        sent ++= message.combined ++ message.rows.map(_.number)
+        val reached = times.take(message.read).maxOption.fold(Watermark.NotYet)(_ - Delay)
+        val ended = times.take(message.read).indices.filter(i => endOf(times(i)) <= reached)
+        if (message.kind == SourceMessage.Advanced)
+          assertEquals(ended.toSet -- sent, Set.empty[Int])
+        // The rows of windows that stay open are combined until then.
+        if (message.kind == SourceMessage.Combined && message.read < times.length)
+          assertEquals(message.combined.toSet -- ended, Set.empty[Int])
+      }
+    }
+  }
+
   test("rows of a window share messages of a limited size") {
     val times = List.fill(1000)(Delay) :+ (Hour + Delay)
     val ofRows = messages(TestSpecs.hours, times, 4096).filter(_.kind == SourceMessage.Rows)
@@ -98,10 +134,23 @@ private object SourceTaskSuite {
 
   /** A message.
     *
+    * @param to
+    *   the task of the operator that gets it
     * @param read
     *   how many rows of the source the task had read
+    * @param combined
+    *   the numbers of the rows that have crossed the map side
+    * @param counted
+    *   how many rows the map side has counted
     */
-  final case class Message(kind: Int, read: Int, bytes: Int, rows: List[Sent])
+  final case class Message(
+      kind: Int,
+      to: Int,
+      read: Int,
+      bytes: Int,
+      rows: List[Sent],
+      combined: List[Int],
+      counted: Long)
 
   val specs: Gen[WindowSpec] =
     Gen.oneOf(
@@ -133,22 +182,32 @@ private object SourceTaskSuite {
     KeyGroups.groupOf(KeyGroups.hash(range), TestSpecs.hours.keyGroups) % Partitions
   }
 
+  /** The end of the window of a row. */
+  def endOf(time: Long): Long = Math.floorDiv(time, Hour) * Hour + Hour
+
   /** The messages of a task whose rows have times, and their numbers as keys. */
-  def messages(spec: WindowSpec, times: List[Long], limit: Int): List[Message] = {
-    val plan = TestPlans.of(
-      Seq(key),
-      Nil,
-      Seq(TestPlans.aggregate(Count(Seq(Literal(1))))),
-      spec,
-      if (spec.allowedLatenessUs > 0) KeyedLayout else SliceLayout)
-    val input = Seq(key, TestPlans.time)
+  def messages(
+      spec: WindowSpec,
+      times: List[Long],
+      limit: Int,
+      reached: Option[Long] = None): List[Message] = {
+    val judgement = JudgementColumns.create().copy(bySource = true)
+    val plan = TestPlans
+      .of(
+        Seq(key),
+        Nil,
+        Seq(TestPlans.aggregate(Count(Seq(Literal(1))))),
+        spec,
+        if (spec.allowedLatenessUs > 0) KeyedLayout else SliceLayout)
+      .copy(judgement = Some(judgement))
+    val input = Seq(key, TestPlans.time) ++ judgement.all
     val tasks =
-      SourceTasks(plan, input, None, Some(policy), false, None, Partitions, clocks = 0)
+      SourceTasks(plan, input, None, Some(policy), false, None, reached, Partitions, clocks = 0)
     val toRow = UnsafeProjection.create(input, input)
     var read = 0
     val rows = times.iterator.zipWithIndex.map { case (time, number) =>
       read += 1
-      toRow(InternalRow(number.toLong, time)): InternalRow
+      toRow(InternalRow(number.toLong, time, 0L, 0L)): InternalRow
     }
     val conf = new SQLConf
     conf.setConfString("spark.transom.limits.payload", limit.toString)
@@ -167,10 +226,36 @@ private object SourceTaskSuite {
               new SourceRowsReader(payload, input.length)
                 .map(row => Sent(row.row.getLong(0).toInt, to, row.watermark))
                 .toList
-          found += Message(kind, read, if (payload == null) 0 else payload.length, sent)
+          val combined = if (kind == SourceMessage.Combined) numbersIn(plan, payload) else Nil
+          val counts = new RowCounts
+          if (kind == SourceMessage.End && payload != null) counts.add(payload)
+          val bytes = if (payload == null) 0 else payload.length
+          found += Message(kind, to, read, bytes, sent, combined, counts(RowCounts.In))
         }
         found.toList
       }
     finally TaskContext.unset()
+  }
+
+  /** The keys of the accumulators in a message, of which each has one row. */
+  private def numbersIn(plan: WindowOperatorPlan, payload: Array[Byte]): List[Int] =
+    ExchangeDecoder
+      .of(plan)
+      .inputs(new ExchangeRowsReader(payload))
+      .flatMap {
+        case segment: GroupInput.Segment =>
+          val records = new Cursor(Iterator.single(segment.bytes))
+          Iterator
+            .continually(records.advance())
+            .takeWhile(identity)
+            .map(_ => keyOf(records.key))
+        case other => throw new IllegalArgumentException(s"$other among combined rows")
+      }
+      .toList
+
+  private def keyOf(bytes: ByteRange): Int = {
+    val row = new UnsafeRow(1)
+    row.pointTo(bytes.bytes, UnsafeRows.offset(bytes), bytes.length)
+    row.getLong(0).toInt
   }
 }

@@ -68,7 +68,16 @@ private object TaskGroupsSuite {
       Seq(TestPlans.aggregate(Count(Seq(Literal(1))))),
       TestSpecs.hours.copy(keyGroups = KeyGroups),
       SliceLayout)
-    SourceTasks(plan, Seq(key, TestPlans.time), None, None, false, None, Partitions, clocks = 0)
+    SourceTasks(
+      plan,
+      Seq(key, TestPlans.time),
+      None,
+      None,
+      false,
+      None,
+      None,
+      Partitions,
+      clocks = 0)
   }
 
   /** What a key group holds, in the model. */
