@@ -333,7 +333,7 @@ object SeenRows {
   * @param reached
   *   a watermark that no source had passed before this batch, microseconds since 1970
   */
-final class OnTimeRows private (slices: GridSlices, windows: WindowSpec, val reached: Long) {
+final class OnTimeRows private (slices: GridSlices, windows: WindowSpec, reached: Long) {
   private val convention = windows.window.convention
   private val lateness = slices.lateness()
 
@@ -349,6 +349,19 @@ final class OnTimeRows private (slices: GridSlices, windows: WindowSpec, val rea
     slice != Grid.NoSlice &&
     !lateness.isPartlyLate(slice, convention.watermarkIn(math.max(reached, watermark)))
   }
+
+  /** Throws `IllegalStateException` if a source had passed `reached` before this batch: late rows
+    * would count.
+    *
+    * @param furthest
+    *   see `ReportedWatermarks`
+    */
+  def check(furthest: Long): Unit =
+    if (furthest > reached)
+      throw new IllegalStateException(
+        s"A source had the watermark $furthest before this batch, and Spark has $reached " +
+          "(microseconds since 1970). So its late rows might count as rows on time. This is a " +
+          "fault of transom: please report it, and go on in micro-batches")
 }
 
 object OnTimeRows {

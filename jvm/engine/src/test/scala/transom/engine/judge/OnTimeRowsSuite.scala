@@ -27,6 +27,14 @@ class OnTimeRowsSuite extends ScalaCheckSuite {
     }
   }
 
+  test("no source may be ahead of the watermark from which on rows are on time") {
+    val rows = OnTimeRows.of(Specs.of(Tumbling(10), EventTime(0)), Some(70)).get
+    rows.check(Watermark.NotYet)
+    rows.check(70)
+    val error = intercept[IllegalStateException](rows.check(71))
+    assert(error.getMessage.contains("watermark 71 before this batch, and Spark has 70"), error)
+  }
+
   test("no row is on time for sure if Spark has no watermark, or rows may not wait") {
     val spec = Specs.of(Tumbling(10), EventTime(0))
     assert(OnTimeRows.of(spec, Some(0)).isDefined)

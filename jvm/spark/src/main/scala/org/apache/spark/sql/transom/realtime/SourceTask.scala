@@ -171,7 +171,8 @@ final case class SourceTasks(
   *
   * Rows that are on time whatever earlier batches have left are combined, as on the map side of
   * micro-batches (see `OnTimeRows`). They leave when the watermark of the source passes the end
-  * of their windows, or the map side is full. So a window has a few accumulators to add.
+  * of their windows, or the map side is full. So the operator adds an accumulator for each key
+  * and slice, and not each row.
   *
   * All other rows leave one by one, each with the watermark that it has met. A message has a
   * cost, whatever its size. So rows wait for others, until their task of the operator has a full
@@ -263,11 +264,11 @@ private final class SourceTask(tasks: SourceTasks, rows: Iterator[InternalRow])
   /** Reads a row, which meets the watermark of the rows before it. */
   private def read(row: UnsafeRow): Iterator[InternalRow] = {
     columns.pointTo(row)
-    // Null for most rows. An empty iterator would cost more than the rest of this method.
+    // Null for most rows. Joining an empty iterator would cost more than all else in this method.
     val first = if (id != null && seen == null) null else messagesBefore(row)
     val combines = onTime != null && RowRules.problem(columns).isEmpty &&
       onTime.contains(columns.time, watermark)
-    val messages = if (combines) combine(row) else delay(row)
+    val messages = if (combines) combine(row) else addWaiting(row)
     if (logic != null && hasTime)
       logic.judge(own, columns.time, columns.arrival, RowContext.NoEnd, judgement)
     if (first == null) messages else first ++ messages
@@ -303,7 +304,7 @@ private final class SourceTask(tasks: SourceTasks, rows: Iterator[InternalRow])
     sent(SourceMessage.Combined, to, combined(to).take())
 
   /** Adds a row to those that wait for others, and then cross the exchange as they are. */
-  private def delay(row: UnsafeRow): Iterator[InternalRow] = {
+  private def addWaiting(row: UnsafeRow): Iterator[InternalRow] = {
     UnsafeRows.bytesOf(toKey(row), key)
     val to = KeyGroups.groupOf(KeyGroups.hash(key), operatorPlan.keyGroups) % receivers
     waiting(to).add(watermark, own.arrival, row)
